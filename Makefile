@@ -1,0 +1,35 @@
+# Everything from nothing but Python 3.11 and make:
+#   make reproduce   set up and run the main job on a small scale
+#   make test        set up and run the tests, the linter and the type checker
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out
+
+.PHONY: reproduce test lint slow clean
+
+reproduce: $(VENV)/ready
+	$(BIN)/possibleworlds generate $(OUT)/small --preset small
+	$(BIN)/possibleworlds verify $(OUT)/small
+	$(BIN)/possibleworlds stats $(OUT)/small
+	$(BIN)/possibleworlds stats $(OUT)/small/train.txt
+
+test: lint
+	$(BIN)/pytest -n auto
+
+lint: $(VENV)/ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+slow: $(VENV)/ready
+	$(BIN)/pytest -m slow
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[train,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(OUT) build *.egg-info src/*.egg-info

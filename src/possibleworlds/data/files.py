@@ -1,0 +1,137 @@
+"""Reading and writing the published line format, `A,B,E,H1,H2,H3`."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from possibleworlds.data.heuristics import heuristics
+from possibleworlds.errors import UserError
+from possibleworlds.logic.formula import ARITY, Formula
+from possibleworlds.logic.syntax import FormulaError, parse, render
+
+FIELDS = "A,B,E,H1,H2,H3"
+
+
+class Pair(NamedTuple):
+    """A row of a data file, its formulas in reverse Polish order."""
+
+    a: str
+    b: str
+    label: int
+    heuristics: tuple[bool, bool, bool]
+
+
+@lru_cache(maxsize=64)
+def published(rpn: str) -> str:
+    """A formula that was sampled, in the published form."""
+    stack: list[str] = []
+    for symbol in rpn:
+        if symbol == "~":
+            stack[-1] = f"~({stack[-1]})"
+        elif symbol in ARITY:
+            right = stack.pop()
+            stack[-1] = f"({stack[-1]}{symbol}{right})"
+        else:
+            stack.append(symbol)
+    return stack[0]
+
+
+@lru_cache(maxsize=1 << 12)
+def from_published(text: str) -> str:
+    """A formula of a data file, of any depth, in reverse Polish order."""
+    rpn: list[str] = []
+    operators: list[str] = []
+    for symbol in text:
+        if symbol in "~&|>":
+            operators.append(symbol)
+        elif symbol == ")" and operators:
+            rpn.append(operators.pop())
+        elif "a" <= symbol <= "z":
+            rpn.append(symbol)
+    try:
+        if render(Formula(tuple(rpn)).rpn, "published", {}) == text:
+            return "".join(rpn)
+    except UserError:
+        pass
+    parse(text)
+    raise FormulaError("not in the published form, which is like ~((p&q))", text, 0)
+
+
+def format_row(a: str, b: str, label: int) -> str:
+    """A line of a data file, its end included."""
+    h1, h2, h3 = heuristics(a, b)
+    return f"{published(a)},{published(b)},{label},{h1:d},{h2:d},{h3:d}\n"
+
+
+def parse_row(line: str) -> Pair:
+    """The row that a line of a data file holds."""
+    fields = line.rstrip("\r\n").split(",")
+    if len(fields) != FIELDS.count(",") + 1:
+        raise UserError(f"{len(fields)} fields where a line has {FIELDS}")
+    a, b, *bits = fields
+    if any(bit not in ("0", "1") for bit in bits):
+        raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {','.join(bits)!r}")
+    label, h1, h2, h3 = (int(bit) for bit in bits)
+    return Pair(from_published(a), from_published(b), label, (bool(h1), bool(h2), bool(h3)))
+
+
+def raw_lines(path: Path) -> Iterator[str]:
+    """The lines of a data file as they stand, whatever bytes they hold."""
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+            yield from file
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
+def read_pairs(path: Path) -> Iterator[Pair]:
+    """The rows of a data file; the first bad line is an error that names it."""
+    number = 0
+    for number, line in enumerate(raw_lines(path), 1):
+        try:
+            yield parse_row(line)
+        except UserError as error:
+            raise UserError(f"{path}:{number}: {error}") from None
+    if not number:
+        raise UserError(f"{path}: an empty file")
+
+
+def data_files(paths: list[Path]) -> list[Path]:
+    """The data files named, with a folder standing for the .txt files in it."""
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob("*.txt")) if path.is_dir() else [path]
+        if not inside:
+            raise UserError(f"{path}: a folder without .txt files")
+        found += inside
+    return found
+
+
+def count_lines(path: Path) -> int:
+    """The number of lines of a file."""
+    try:
+        with path.open("rb") as file:
+            return sum(1 for _ in file)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """A file to write that takes its name only when it is whole."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UserError(f"{path}: {error.strerror}") from None
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,63 @@
+"""B* from B: the false half of test (massive) and of test (exam)."""
+
+from collections.abc import Iterator
+from itertools import combinations, islice
+
+import numpy as np
+
+from possibleworlds.data.fourtuples import Row
+from possibleworlds.data.groups import LEFTS, Group
+from possibleworlds.logic.entailment import entails
+from possibleworlds.logic.formula import ARITY, NOT, OPERATORS, Formula, spans
+
+OF_A_GROUP = 10
+TRIES = 20
+"""How many mutations of a formula are tried before its pair is given up."""
+
+
+def mutated_pairs(group: Group, rng: np.random.Generator) -> list[list[Row]]:
+    """Rows (A, B, 1), (A, B*, 0), where B* is B with two sub-formulas exchanged."""
+    found: list[list[Row]] = []
+    used_left: set[int] = set()
+    used_right: set[int] = set()
+    for i, j in group.entailments(~group.contradictions[LEFTS]):
+        if len(found) == OF_A_GROUP:
+            break
+        if i in used_left or j in used_right:
+            continue
+        used_left.add(i)
+        used_right.add(j)
+        a, b = group.left(i), group.right(j)
+        for mutant in islice(exchanges(rng, b), TRIES):
+            if not entails(Formula(tuple(a)), Formula(tuple(mutant))):
+                found.append([(a, b, 1), (a, mutant, 0)])
+                break
+    return found
+
+
+def exchanges(rng: np.random.Generator, rpn: str) -> Iterator[str]:
+    """The formulas made by exchanging two different, separate sub-formulas, in random order."""
+    slices = [(start, end + 1) for end, start in enumerate(spans(rpn))]
+    separate = [(x, y) for x, y in combinations(slices, 2) if x[1] <= y[0]]
+    for i in rng.permutation(len(separate)):
+        (a, b), (c, d) = separate[i]
+        if rpn[a:b] != rpn[c:d]:
+            yield rpn[:a] + rpn[c:d] + rpn[b:c] + rpn[a:b] + rpn[d:]
+
+
+def small_changes(rng: np.random.Generator, rpn: str, letters: str) -> Iterator[str]:
+    """The formulas made by changing one operator or variable or moving one negation, at random."""
+    binary = [operator for operator in OPERATORS if ARITY[operator] == 2]
+    changed: set[str] = set()
+    for place, symbol in enumerate(rpn):
+        before, after = rpn[:place], rpn[place + 1 :]
+        if symbol == NOT:
+            bare = before + after
+            changed |= {bare[: i + 1] + NOT + bare[i + 1 :] for i in range(len(bare))}
+        else:
+            others = binary if symbol in binary else letters
+            changed |= {before + other + after for other in others}
+    changed.discard(rpn)
+    ordered = sorted(changed)
+    for i in rng.permutation(len(ordered)):
+        yield ordered[i]

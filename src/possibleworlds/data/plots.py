@@ -1,0 +1,64 @@
+"""Pictures of a data file: the distributions of positives and negatives over each other."""
+
+from collections import Counter
+from pathlib import Path
+
+from possibleworlds.data.statistics import Comparison, FileStatistics
+from possibleworlds.errors import UserError
+
+BLUE, ORANGE = "#0072B2", "#D55E00"
+"""Told apart by the colour-blind, too."""
+COLUMNS = 4
+SHOWN_VALUES = 40
+
+
+def plot_distributions(statistics: FileStatistics, path: Path) -> None:
+    """Draw how each feature is distributed among positives and negatives, for A and for B."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise UserError("plots need matplotlib: pip install possibleworlds[train]") from None
+    drawn = [
+        (f"{name} of {side}", comparison)
+        for name, sides in statistics.features.items()
+        for side, comparison in sides.items()
+    ]
+    lines = -(-len(drawn) // COLUMNS)
+    figure, axes = pyplot.subplots(
+        lines, COLUMNS, figsize=(3.2 * COLUMNS, 2.1 * lines), layout="constrained"
+    )
+    for axis in axes.flat[len(drawn) :]:
+        axis.set_axis_off()
+    for axis, (title, comparison) in zip(axes.flat, drawn, strict=False):
+        draw(axis, title, comparison)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False)
+    try:
+        figure.savefig(path, dpi=110)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: {error}") from None
+    finally:
+        pyplot.close(figure)
+
+
+def draw(axis, title: str, comparison: Comparison) -> None:  # type: ignore[no-untyped-def]
+    """One feature: the shares of its values among positives and negatives, side by side."""
+    from matplotlib.ticker import MaxNLocator
+
+    seen = sorted(comparison.positive.keys() | comparison.negative.keys())
+    values = seen[:SHOWN_VALUES]
+    for label, counts, colour, shift in (
+        ("A entails B", comparison.positive, BLUE, -0.2),
+        ("A does not entail B", comparison.negative, ORANGE, 0.2),
+    ):
+        places = [value + shift for value in values]
+        axis.bar(places, shares(counts, values), width=0.4, color=colour, label=label)
+    beyond = f", up to {values[-1]}" if len(seen) > len(values) else ""
+    axis.set_title(f"{title}  (χ² = {comparison.chi_squared:.1f}{beyond})", fontsize=9)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.tick_params(labelsize=7)
+
+
+def shares(counts: Counter[int], values: list[int]) -> list[float]:
+    """How large a share of the whole each value has."""
+    return [counts[value] / max(1, counts.total()) for value in values]

@@ -1,0 +1,108 @@
+"""Random formulas with a given number of operators (section 2 of the paper), many at a time.
+
+Formulas are columns of an array of codes, in reverse Polish order and ending on the last line:
+0 before a formula begins, 1 to 4 for ¬ ∧ ∨ →, 5 + j for variable j of the formula's own variables.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from possibleworlds.logic.formula import AND, IMPLIES, LETTERS, NOT, OPERATORS, OR
+
+PADDING = "\0"
+CODE = {operator: np.uint8(1 + i) for i, operator in enumerate(OPERATORS)}
+NONE, ALL = np.uint64(0), ~np.uint64(0)
+FIRST_VARIABLE = np.uint8(1 + len(OPERATORS))
+
+Codes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+
+def sample_codes(
+    rng: np.random.Generator, operators: NDArray[np.int64], variables: NDArray[np.int64]
+) -> Codes:
+    """One formula for each number of operators and of variables.
+
+    An operator is uniform among the four; ¬ leaves the other operators to its argument, a binary
+    one splits them uniformly among its two sides; a leaf is uniform among the variables.
+    """
+    # All formulas grow together, a symbol a step, from the root on and right sides first, which is
+    # reverse Polish order from its end. Each has a stack of the sizes of what is still to be
+    # written: `sizes` holds stack level l of formula i at l * count + i, and `top` points there.
+    count, longest = len(operators), 2 * int(operators.max()) + 1
+    codes = np.zeros((longest, count), np.uint8)
+    sizes = np.zeros((longest // 2 + 3) * count, np.int32)
+    sizes[:count] = operators
+    top = active = np.arange(count, dtype=np.int32)
+    choices = variables.astype(np.float32)
+    for place in range(longest - 1, -1, -1):
+        size = sizes[top]
+        draw, split = rng.random((2, len(active)), dtype=np.float32)
+        leaf = size == 0
+        code = (draw * np.where(leaf, choices, np.float32(len(OPERATORS)))).astype(np.uint8)
+        code += np.where(leaf, FIRST_VARIABLE, np.uint8(1))
+        codes[place, active] = code
+        unary = code == CODE[NOT]
+        left = np.where(unary, size - 1, (split * size).astype(np.int32))
+        sizes[top] = left
+        sizes[top + count] = size - 1 - left
+        top = np.where(leaf, top - count, np.where(unary, top, top + count))
+        growing = top >= 0
+        active, top, choices = active[growing], top[growing], choices[growing]
+    return codes
+
+
+def spell(codes: Codes, variables: Sequence[str]) -> str:
+    """The formulas, each padded to the same width in front, one after the other.
+
+    Each string of variables serves for an equal share of the formulas.
+    """
+    signs = PADDING + "".join(OPERATORS)
+    alphabets = np.array([list((signs + v.ljust(len(LETTERS))).encode()) for v in variables])
+    count = codes.shape[1]
+    owner = np.arange(count) // (count // len(variables))
+    letters: Codes = alphabets.astype(np.uint8)[owner[:, None], codes.T]
+    return letters.tobytes().decode("ascii")
+
+
+def truth_words(codes: Codes, columns: Words) -> Words:
+    """The truth values of each formula as a line of 64-bit words, from those of its variables."""
+    longest, count = codes.shape
+    stack = np.zeros(((longest // 2 + 2) * count, columns.shape[1]), np.uint64)
+    top = np.arange(count) - count
+    for code in codes:
+        leaf = np.flatnonzero(code >= FIRST_VARIABLE)
+        top[leaf] += count
+        stack[top[leaf]] = columns[code[leaf] - FIRST_VARIABLE]
+        stack[top[code == CODE[NOT]]] ^= ALL
+        for operator, flip_left, flip_right in (
+            (AND, NONE, NONE),
+            (OR, ALL, ALL),
+            (IMPLIES, NONE, ALL),
+        ):
+            # a ∨ b is ¬(¬a ∧ ¬b) and a → b is ¬(a ∧ ¬b).
+            binary = np.flatnonzero(code == CODE[operator])
+            at = top[binary] - count
+            top[binary] = at
+            both = (stack[at] ^ flip_left) & (stack[at + count] ^ flip_right)
+            stack[at] = both ^ flip_right
+    return stack[:count]
+
+
+def table_words(variables: int) -> Words:
+    """The columns of the whole truth table of some variables, in 64-bit words."""
+    inside = [int("".join(str(r >> j & 1) for r in range(63, -1, -1)), 2) for j in range(6)]
+    words = np.arange(1 << max(0, variables - 6), dtype=np.uint64)
+    return np.array(
+        [
+            np.full_like(words, inside[j]) if j < 6 else -(words >> np.uint64(j - 6) & np.uint64(1))
+            for j in range(variables)
+        ]
+    )
+
+
+def random_words(rng: np.random.Generator, variables: int, words: int) -> Words:
+    """The columns of a sample of rows of the truth table."""
+    return rng.integers(1 << 64, size=(variables, words), dtype=np.uint64)

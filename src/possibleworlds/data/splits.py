@@ -1,0 +1,266 @@
+"""The seven splits of section 2.1: what is in each, and how they are made and pruned."""
+
+import hashlib
+import json
+import zlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import possibleworlds
+from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
+from possibleworlds.data.files import count_lines, format_row, read_pairs, replacing
+from possibleworlds.data.fourtuples import Row, four_tuples
+from possibleworlds.data.groups import Range, sample_groups
+from possibleworlds.data.mutate import mutated_pairs
+from possibleworlds.data.naive import naive_pairs
+from possibleworlds.errors import UserError
+from possibleworlds.logic.alpha import pair_key
+from possibleworlds.logic.formula import LETTERS
+from possibleworlds.parallel import ordered_map
+
+Method = Literal["fourtuples", "naive", "mutated", "exam"]
+
+ROWS_TOGETHER = {"fourtuples": 4, "naive": 2, "mutated": 2, "exam": 2}
+GROUPS_AT_ONCE = {"fourtuples": 128, "naive": 64, "mutated": 16}
+FRUITLESS_BLOCKS = 20
+"""After this many blocks of groups without a new row, there are no more to be found."""
+FORMAT = 1
+MANIFEST = "dataset.json"
+
+
+@dataclass(frozen=True)
+class Split:
+    """What one split holds."""
+
+    name: str
+    rows: int
+    variables: Range = (1, 10)
+    operators: Range = (1, 10)
+    method: Method = "fourtuples"
+
+    @property
+    def file(self) -> str:
+        """The name of the split's file."""
+        return f"{self.name}.txt"
+
+    def validate(self) -> None:
+        """Complain of settings that no data can have."""
+        low, high = self.variables
+        if not 1 <= low <= high <= len(LETTERS):
+            raise UserError(f"variables {low}-{high}: must be a range within 1-{len(LETTERS)}")
+        low, high = self.operators
+        if not 0 <= low <= high <= 1000:
+            raise UserError(f"operators {low}-{high}: must be a range within 0-1000")
+        together = ROWS_TOGETHER[self.method]
+        if self.rows < together or self.rows % together:
+            raise UserError(
+                f"{self.rows} rows: the method {self.method!r} gives {together} at a time"
+            )
+
+
+def paper_splits(
+    train: int, validate: int, easy: int, hard: int, big: int, massive: int
+) -> tuple[Split, ...]:
+    """The splits of the paper, in the order in which they are made, with the given sizes."""
+    return (
+        Split("test_exam", 2 * len(ENTAILMENTS), method="exam"),
+        Split("train", train),
+        Split("validate", validate),
+        Split("test_easy", easy),
+        Split("test_hard", hard, (5, 10), (15, 20)),
+        Split("test_big", big, (1, 20), (10, 30)),
+        Split("test_massive", massive, (20, 26), (20, 30), "mutated"),
+    )
+
+
+PRESETS = {
+    "paper": paper_splits(100_000, 5_000, 5_000, 5_000, 5_000, 2_230),
+    "small": paper_splits(2_000, 400, 400, 400, 400, 200),
+}
+
+
+def free_splits(
+    rows: int, variables: Range, operators: Range, method: Method
+) -> tuple[Split, ...]:
+    """A training split with any settings, and a twentieth as much for validation and for testing."""
+    together = ROWS_TOGETHER[method]
+    held_out = max(1, rows // 20 // together) * together
+    sizes = {"train": rows, "validate": held_out, "test_easy": held_out}
+    return tuple(Split(name, size, variables, operators, method) for name, size in sizes.items())
+
+
+class Seen:
+    """A set of positive 64-bit keys, about 20 bytes each: open addressing in one array."""
+
+    def __init__(self, capacity: int) -> None:
+        self.mask = (1 << max(4, (2 * capacity).bit_length())) - 1
+        self.slots = array("Q", bytes(8)) * (self.mask + 1)
+
+    def add_new(self, keys: Iterable[int]) -> bool:
+        """Add the keys if they differ and none is in the set; whether they were added."""
+        slots, mask = self.slots, self.mask
+        placed: list[int] = []
+        for key in keys:
+            place = key & mask
+            while slots[place] and slots[place] != key:
+                place = (place + 1) & mask
+            if slots[place]:
+                for undone in placed:
+                    slots[undone] = 0
+                return False
+            slots[place] = key
+            placed.append(place)
+        return True
+
+
+Block = list[list[tuple[str, int]]]
+"""Units of rows that stay together: the line of each row and its key."""
+
+
+def make_block(split: Split, seed: int, number: int) -> Block:
+    """The rows of some groups; the same for the same seed and number, wherever it runs."""
+    rng = np.random.default_rng([seed, zlib.crc32(split.name.encode()), number])
+    units: Iterable[list[Row]]
+    if split.method == "exam":
+        units = exam_pairs(rng)
+    else:
+        groups = sample_groups(rng, GROUPS_AT_ONCE[split.method], split.variables, split.operators)
+        match split.method:
+            case "fourtuples":
+                found = [unit for group in groups for unit in four_tuples(group)]
+            case "mutated":
+                found = [unit for group in groups for unit in mutated_pairs(group, rng)]
+            case "naive":
+                found = naive_pairs(groups)
+        units = (found[i] for i in rng.permutation(len(found)))
+    return [[(format_row(*row), pair_key(row[0], row[1])) for row in unit] for unit in units]
+
+
+def make_rows(split: Split, seed: int, seen: Seen, workers: int) -> Iterator[str]:
+    """The lines of a split: no pair that was seen before, up to renaming, and none twice."""
+    missing, fruitless = split.rows, 0
+    for block in ordered_map(partial(make_block, split, seed), count(), workers):
+        before = missing
+        for unit in block:
+            if not seen.add_new(key for _, key in unit):
+                continue
+            for line, _ in unit:
+                yield line
+            missing -= len(unit)
+            if not missing:
+                return
+        if split.method == "exam":
+            return
+        fruitless = fruitless + 1 if missing == before else 0
+        if fruitless == FRUITLESS_BLOCKS:
+            raise UserError(
+                f"{split.name}: only {split.rows - missing} of {split.rows} rows are to be found, "
+                "different up to renaming, with these variables and operators"
+            )
+
+
+def generate(
+    out: Path,
+    splits: Sequence[Split],
+    seed: int,
+    workers: int = 1,
+    force: bool = False,
+    prune_against: Sequence[Path] = (),
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> dict[str, Any]:
+    """Write a data set into a folder, finishing what an earlier run left, and describe it."""
+    for split in splits:
+        split.validate()
+    identity = {
+        "format": FORMAT,
+        "version": possibleworlds.__version__,
+        "seed": seed,
+        "pruned_against": {path.name: sha256(path) for path in prune_against},
+        "settings": json.loads(json.dumps([asdict(split) for split in splits])),
+    }
+    manifest = open_folder(out, identity, force)
+    seen = Seen(sum(split.rows for split in splits) + sum(map(count_lines, prune_against)))
+    for path in prune_against:
+        remember(path, seen)
+    for split in splits:
+        path = out / split.file
+        done = manifest["splits"].get(split.name)
+        if done and path.exists() and sha256(path) == done["sha256"]:
+            remember(path, seen)
+            progress(split.name, split.rows, split.rows)
+            continue
+        digest, written = hashlib.sha256(), 0
+        with replacing(path) as file:
+            for written, line in enumerate(make_rows(split, seed, seen, workers), 1):
+                file.write(line)
+                digest.update(line.encode())
+                if written % 1000 == 0 or written == split.rows:
+                    progress(split.name, written, split.rows)
+        manifest["splits"][split.name] = {
+            "file": split.file,
+            "rows": written,
+            "positive": written // 2,
+            "sha256": digest.hexdigest(),
+        }
+        write_manifest(out, manifest)
+    return manifest
+
+
+def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any]:
+    """The description of what is in the folder already, or of nothing where it may be filled."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        inside = sorted(path.name for path in out.iterdir())
+        manifest = read_manifest(out) if MANIFEST in inside else None
+    except OSError as error:
+        raise UserError(f"{out}: {error.strerror}") from None
+    if manifest and {key: manifest.get(key) for key in identity} == identity and not force:
+        return manifest
+    if inside and not force:
+        what = "another data set" if manifest else f"{inside[0]}"
+        raise UserError(f"{out} holds {what}; --force overwrites it")
+    manifest = {**identity, "splits": {}}
+    write_manifest(out, manifest)
+    return manifest
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The description of a data set, checked."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(manifest, dict) or not isinstance(manifest.get("splits"), dict):
+            raise ValueError
+    except FileNotFoundError:
+        raise UserError(f"{folder} is not a data set: it has no {MANIFEST}") from None
+    except (OSError, ValueError):
+        raise UserError(f"{path} cannot be read; --force overwrites the data set") from None
+    return manifest
+
+
+def write_manifest(out: Path, manifest: dict[str, Any]) -> None:
+    """Put the description of a data set beside it."""
+    with replacing(out / MANIFEST) as file:
+        file.write(json.dumps(manifest, indent=2) + "\n")
+
+
+def remember(path: Path, seen: Seen) -> None:
+    """Take every pair of a file as seen."""
+    for pair in read_pairs(path):
+        seen.add_new([pair_key(pair.a, pair.b)])
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None

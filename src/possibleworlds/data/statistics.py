@@ -1,0 +1,181 @@
+"""The paper's tables of statistics: Table 1 (splits), Tables 3 and 4 (requirements), section 5.
+
+Everything is counted in one pass over a file, whatever its size.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from random import Random
+from typing import Any, NamedTuple
+
+from possibleworlds.data.files import Pair
+from possibleworlds.data.heuristics import heuristics
+from possibleworlds.logic.formula import OPERATORS, Formula, levels, variables_of
+from possibleworlds.logic.truth import count_models, evaluate_bits, random_columns
+
+LEVELS = (0, 1, 2)
+SAMPLED_ROWS = (32, 64, 128, 256)
+NEW_VARIABLES = "new variables"
+
+
+class SplitStatistics(NamedTuple):
+    """A line of Table 1: means over the formulas of a split, and over its pairs for variables."""
+
+    rows: int
+    variables: float
+    operators: float
+    length: float
+    table_rows: float
+
+
+def split_statistics(pairs: Iterable[Pair]) -> SplitStatistics:
+    """The line of Table 1 for some pairs."""
+    rows = variables = operators = length = table_rows = 0
+    for pair in pairs:
+        both = pair.a + pair.b
+        count = len(variables_of(both))
+        rows += 1
+        variables += count
+        operators += sum(map(both.count, OPERATORS))
+        length += len(both)
+        table_rows += 1 << count
+    return SplitStatistics(
+        rows, variables / rows, operators / 2 / rows, length / 2 / rows, table_rows / rows
+    )
+
+
+@lru_cache(maxsize=64)
+def features(rpn: str) -> dict[str, int]:
+    """What the requirements of appendix A.1 speak of, for one formula."""
+    found = {"length": len(rpn)}
+    found |= {f"num({operator})": rpn.count(operator) for operator in OPERATORS}
+    at = Counter(zip(levels(rpn), rpn, strict=True))
+    found |= {f"num_at({level},{op})": at[level, op] for op in OPERATORS for level in LEVELS}
+    found["#sat"] = count_models(Formula(tuple(rpn)))
+    return found
+
+
+@dataclass
+class Comparison:
+    """How often each value of a feature occurs among positives and among negatives."""
+
+    positive: Counter[int] = field(default_factory=Counter)
+    negative: Counter[int] = field(default_factory=Counter)
+
+    def add(self, value: int, label: int) -> None:
+        """Count a value."""
+        (self.positive if label else self.negative)[value] += 1
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """The mean among positives, and among negatives."""
+        return mean(self.positive), mean(self.negative)
+
+    @property
+    def chi_squared(self) -> float:
+        """The sum of (x - y)² / (x + y) over the values seen."""
+        seen = self.positive.keys() | self.negative.keys()
+        counts = ((self.positive[value], self.negative[value]) for value in seen)
+        return sum((x - y) ** 2 / (x + y) for x, y in counts)
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """One less than the number of values seen."""
+        return max(0, len(self.positive.keys() | self.negative.keys()) - 1)
+
+
+def mean(counts: Counter[int]) -> float:
+    """The mean of counted values."""
+    return sum(value * n for value, n in counts.items()) / max(1, counts.total())
+
+
+SIDES = ("A", "B")
+
+
+@dataclass
+class FileStatistics:
+    """The tables of requirements, the heuristics and the sampling estimate for one file."""
+
+    rows: int = 0
+    positive: int = 0
+    features: dict[str, dict[str, Comparison]] = field(default_factory=dict)
+    """By the name of the feature, then by the side: A or B."""
+    heuristics_right: list[int] = field(default_factory=lambda: [0, 0, 0])
+    refuted: dict[int, int] = field(default_factory=lambda: dict.fromkeys(SAMPLED_ROWS, 0))
+
+    def count(self, name: str, side: str, value: int, label: int) -> None:
+        """Count a value of a feature."""
+        sides = self.features.setdefault(name, {})
+        sides.setdefault(side, Comparison()).add(value, label)
+
+    @property
+    def negative(self) -> int:
+        """The number of non-entailments."""
+        return self.rows - self.positive
+
+    def sampling(self) -> Iterator[tuple[int, float, float]]:
+        """Rows sampled, share of non-entailments refuted, accuracy of deciding that way."""
+        for count, refuted in self.refuted.items():
+            found = refuted / max(1, self.negative)
+            yield count, found, (self.positive + refuted) / max(1, self.rows)
+
+
+def file_statistics(pairs: Iterable[Pair], seed: int = 0) -> FileStatistics:
+    """The statistics of some pairs; the seed is for the rows sampled."""
+    total = FileStatistics()
+    rng = Random(seed)
+    for pair in pairs:
+        total.rows += 1
+        total.positive += pair.label
+        for side, rpn in zip(SIDES, (pair.a, pair.b), strict=True):
+            for name, value in features(rpn).items():
+                total.count(name, side, value, pair.label)
+        variables = variables_of(pair.a, pair.b)
+        new = len(variables) - len(variables_of(pair.a))
+        total.count(NEW_VARIABLES, "B", new, pair.label)
+        for i, guess in enumerate(heuristics(pair.a, pair.b)):
+            total.heuristics_right[i] += guess == pair.label
+        if not pair.label:
+            rows = refuting_rows(rng, pair, variables)
+            for count in SAMPLED_ROWS:
+                total.refuted[count] += bool(rows & ((1 << count) - 1))
+    return total
+
+
+def refuting_rows(rng: Random, pair: Pair, variables: tuple[str, ...]) -> int:
+    """The rows, of as many random ones as are ever sampled, where A is true and B is false."""
+    rows = max(SAMPLED_ROWS)
+    everywhere = (1 << rows) - 1
+    columns = random_columns(rng, variables, rows)
+    b = evaluate_bits(pair.b, columns, everywhere)
+    return evaluate_bits(pair.a, columns, everywhere) & ~b
+
+
+def as_json(statistics: FileStatistics) -> dict[str, Any]:
+    """The statistics of a file as plain values."""
+    return {
+        "rows": statistics.rows,
+        "positive": statistics.positive,
+        "features": {
+            name: {
+                side: {
+                    "positive_mean": comparison.means[0],
+                    "negative_mean": comparison.means[1],
+                    "chi_squared": comparison.chi_squared,
+                    "degrees_of_freedom": comparison.degrees_of_freedom,
+                }
+                for side, comparison in sides.items()
+            }
+            for name, sides in statistics.features.items()
+        },
+        "heuristics": {
+            f"H{i}": right / statistics.rows
+            for i, right in enumerate(statistics.heuristics_right, 1)
+        },
+        "truth_table_sampling": [
+            {"sampled_rows": count, "refuted": refuted, "accuracy": accuracy}
+            for count, refuted, accuracy in statistics.sampling()
+        ],
+    }

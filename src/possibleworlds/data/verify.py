@@ -1,0 +1,194 @@
+"""Checking an entailment file, ours or anybody's: labels, format, balance, structure, leaks."""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from possibleworlds.data.files import Pair, parse_row, raw_lines
+from possibleworlds.data.heuristics import heuristics
+from possibleworlds.errors import UserError
+from possibleworlds.logic.alpha import pair_key
+from possibleworlds.logic.entailment import entails
+from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.sat import DEFAULT_SOLVER
+from possibleworlds.parallel import ordered_map
+
+CHECKS = ("format", "label", "heuristic", "balance", "structure", "duplicate", "leak")
+LINES_AT_ONCE = 1000
+
+
+class Problem(NamedTuple):
+    """Something wrong with a file, at a line or, at line 0, as a whole."""
+
+    path: Path
+    line: int
+    check: str
+    message: str
+
+
+class Summary(NamedTuple):
+    """What was found about a file."""
+
+    path: Path
+    rows: int
+    positive: int
+    structure: str
+    problems: Counter[str]
+
+
+class Checked(NamedTuple):
+    """A line after the checks that need no other line."""
+
+    pair: Pair | None
+    key: int
+    problems: list[tuple[str, str]]
+
+
+def check_lines(lines: list[str]) -> list[Checked]:
+    """Check lines each by itself; every label is decided anew by the solver."""
+    return [check_line(line) for line in lines]
+
+
+def check_line(line: str) -> Checked:
+    """Check a line by itself."""
+    try:
+        pair = parse_row(line)
+    except UserError as error:
+        return Checked(None, 0, [("format", str(error).split("\n")[0])])
+    problems = []
+    a, b = Formula(tuple(pair.a)), Formula(tuple(pair.b))
+    if entails(a, b, DEFAULT_SOLVER) != pair.label:
+        truth = "does not entail" if pair.label else "entails"
+        problems.append(("label", f"the label is {pair.label}, but A {truth} B"))
+    h1, h2, h3 = heuristics(pair.a, pair.b)
+    by_operators = a.operators >= b.operators
+    said_h1, said_h2, said_h3 = pair.heuristics
+    if said_h1 not in (h1, by_operators) or (said_h2, said_h3) != (h2, h3):
+        problems.append(("heuristic", f"H1,H2,H3 should be {h1:d},{h2:d},{h3:d}"))
+    return Checked(pair, pair_key(pair.a, pair.b), problems)
+
+
+def unit_at(rows: Sequence[Pair | None]) -> str:
+    """What the first rows form together: a 4-tuple, a pair with a mutated B, or nothing."""
+    match rows:
+        case [Pair(a1, b1, 1), Pair(a2, b2, 1), Pair(a3, b3, 0), Pair(a4, b4, 0), *_] if (
+            a3,
+            b3,
+            a4,
+            b4,
+        ) == (a1, b2, a2, b1):
+            return "4-tuples"
+        case [Pair(a1, _, 1), Pair(a2, _, 0), *_] if a1 == a2:
+            return "mutated pairs"
+    return ""
+
+
+UNIT_SIZE = {"4-tuples": 4, "mutated pairs": 2}
+
+
+class Structure:
+    """Follows the units that rows form, and where a row is in none."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Pair | None] = []
+        self.rows_in: Counter[str] = Counter()
+        self.outside = array("Q")
+        self.line = 1
+
+    def add(self, pair: Pair | None, at_end: bool = False) -> None:
+        """Take the next row, or take note of the end."""
+        if not at_end:
+            self.waiting.append(pair)
+        while len(self.waiting) >= (1 if at_end else 4):
+            unit = unit_at(self.waiting)
+            if not unit:
+                self.outside.append(self.line)
+            step = UNIT_SIZE.get(unit, 1)
+            self.rows_in[unit] += step
+            del self.waiting[:step]
+            self.line += step
+
+    def kind(self) -> str:
+        """What most rows are in."""
+        unit, count = max(self.rows_in.items(), key=lambda item: item[1], default=("", 0))
+        return unit if 2 * count > self.rows_in.total() else ""
+
+
+def verify(
+    paths: Sequence[Path],
+    workers: int = 1,
+    progress: Callable[[Path, int], None] = lambda *_: None,
+) -> Iterator[Problem | Summary]:
+    """The problems of some files as they are found, and a summary of each file at the end."""
+    keys = array("Q")
+    ends, summaries = [0], []
+    for path in paths:
+        structure, counts, positive, rows = Structure(), Counter[str](), 0, 0
+        for block in ordered_map(check_lines, in_blocks(raw_lines(path)), workers):
+            for checked in block:
+                rows += 1
+                keys.append(checked.key)
+                structure.add(checked.pair)
+                positive += checked.pair is not None and checked.pair.label
+                for check, message in checked.problems:
+                    counts[check] += 1
+                    yield Problem(path, rows, check, message)
+            progress(path, rows)
+        structure.add(None, at_end=True)
+        if not rows:
+            counts["format"] += 1
+            yield Problem(path, 0, "format", "an empty file")
+        if structure.kind():
+            for line in structure.outside:
+                counts["structure"] += 1
+                message = f"not in one of the {structure.kind()} that the other rows form"
+                yield Problem(path, line, "structure", message)
+        if unbalanced(positive, rows, bool(structure.kind())):
+            counts["balance"] += 1
+            message = f"{positive} of {rows} rows are positive"
+            yield Problem(path, 0, "balance", message)
+        ends.append(rows + ends[-1])
+        summaries.append(Summary(path, rows, positive, structure.kind(), counts))
+    for problem in repeated(np.frombuffer(keys, np.uint64), np.array(ends), paths):
+        summaries[list(paths).index(problem.path)].problems[problem.check] += 1
+        yield problem
+    yield from summaries
+
+
+def in_blocks(lines: Iterator[str]) -> Iterator[list[str]]:
+    """The lines, some at a time."""
+    while block := list(islice(lines, LINES_AT_ONCE)):
+        yield block
+
+
+def unbalanced(positive: int, rows: int, structured: bool) -> bool:
+    """Whether the classes differ: at all where rows form units, else more than by chance."""
+    deviation = abs(positive - rows / 2)
+    return deviation > (0 if structured else 3 * (rows / 4) ** 0.5)
+
+
+def repeated(
+    keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    ends: np.ndarray[tuple[int], np.dtype[np.int64]],
+    paths: Sequence[Path],
+) -> Iterator[Problem]:
+    """The pairs that stand, up to renaming, in an earlier line of the same file or of another."""
+    order = np.argsort(keys, kind="stable")
+    same = np.flatnonzero((keys[order][1:] == keys[order][:-1]) & (keys[order][1:] != 0)) + 1
+    found = []
+    for place in same:
+        first = place - 1
+        while first and keys[order[first - 1]] == keys[order[place]]:
+            first -= 1
+        found.append((int(order[place]), int(order[first])))
+    for later, earlier in sorted(found):
+        i, j = np.searchsorted(ends, [later, earlier], side="right") - 1
+        where = f"{paths[j]}:{earlier - ends[j] + 1}"
+        check, verb = ("duplicate", "repeats") if i == j else ("leak", "leaks")
+        message = f"{verb} {where}, up to renaming"
+        yield Problem(paths[i], int(later - ends[i]) + 1, check, message)

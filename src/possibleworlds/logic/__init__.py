@@ -1,0 +1,21 @@
+"""What a formula is and means."""
+
+from possibleworlds.logic.alpha import alpha_equivalent
+from possibleworlds.logic.entailment import countermodel, entails, equivalent
+from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.syntax import FormulaError, parse, to_text
+from possibleworlds.logic.truth import count_models, evaluate, truth_table
+
+__all__ = [
+    "Formula",
+    "FormulaError",
+    "alpha_equivalent",
+    "count_models",
+    "countermodel",
+    "entails",
+    "equivalent",
+    "evaluate",
+    "parse",
+    "to_text",
+    "truth_table",
+]

@@ -1,0 +1,170 @@
+"""What a formula is.
+
+A formula is held as its reverse Polish notation, a flat tuple of symbols: `(p & q) > r` is
+`p q & r >`. There is no recursion anywhere, so depth is no limit; equality, hashing and pickling
+are those of a tuple; a sub-formula is a slice; and every evaluation is one pass with a stack.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from possibleworlds.errors import UserError
+
+NOT, AND, OR, IMPLIES, IFF = "~", "&", "|", ">", "="
+TRUE, FALSE = "1", "0"
+OPERATORS = (NOT, AND, OR, IMPLIES)
+"""The operators of the paper, which are all that the data and the networks know."""
+ARITY = {NOT: 1, AND: 2, OR: 2, IMPLIES: 2, IFF: 2}
+CONSTANTS = (TRUE, FALSE)
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+"""The variables of the data format."""
+NAME = re.compile(r"(?!(?:true|false)$)[^\W\d]\w*'*")
+MAX_REWRITTEN_LENGTH = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Formula:
+    """An immutable formula, given by its symbols in reverse Polish order."""
+
+    rpn: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        waiting = 0
+        for symbol in self.rpn:
+            waiting -= ARITY.get(symbol, 0)
+            if waiting < 0:
+                raise UserError(f"not a formula: {symbol!r} lacks an argument")
+            waiting += 1
+        if waiting != 1:
+            raise UserError(f"not a formula: {waiting} formulas side by side")
+        for symbol in set(self.rpn):
+            if symbol not in ARITY and symbol not in CONSTANTS and not NAME.fullmatch(symbol):
+                raise UserError(f"not the name of a variable: {symbol!r}")
+
+    @classmethod
+    def variable(cls, name: str) -> "Formula":
+        """The formula that is one variable."""
+        return cls((name,))
+
+    def __invert__(self) -> "Formula":
+        return Formula((*self.rpn, NOT))
+
+    def __and__(self, other: "Formula") -> "Formula":
+        return Formula((*self.rpn, *other.rpn, AND))
+
+    def __or__(self, other: "Formula") -> "Formula":
+        return Formula((*self.rpn, *other.rpn, OR))
+
+    def __rshift__(self, other: "Formula") -> "Formula":
+        """Implication: `p >> q` is p → q."""
+        return Formula((*self.rpn, *other.rpn, IMPLIES))
+
+    def iff(self, other: "Formula") -> "Formula":
+        """Equivalence: p ↔ q."""
+        return Formula((*self.rpn, *other.rpn, IFF))
+
+    def __str__(self) -> str:
+        from possibleworlds.logic.syntax import to_text
+
+        return to_text(self)
+
+    def __repr__(self) -> str:
+        return f"parse({str(self)!r})"
+
+    @property
+    def root(self) -> str:
+        """The symbol at the top: an operator, a constant or the name of a variable."""
+        return self.rpn[-1]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables, in the order in which they first occur."""
+        return variables_of(self.rpn)
+
+    @property
+    def operators(self) -> int:
+        """The number of operators."""
+        return sum(symbol in ARITY for symbol in self.rpn)
+
+    @property
+    def length(self) -> int:
+        """The number of operators and of occurrences of variables."""
+        return len(self.rpn)
+
+    @property
+    def children(self) -> tuple["Formula", ...]:
+        """The immediate sub-formulas: none, one or two."""
+        arity = ARITY.get(self.root, 0)
+        if arity == 0:
+            return ()
+        if arity == 1:
+            return (Formula(self.rpn[:-1]),)
+        split = spans(self.rpn)[-2]
+        return Formula(self.rpn[:split]), Formula(self.rpn[split:-1])
+
+    def subformulas(self) -> Iterator["Formula"]:
+        """Every occurrence of a sub-formula, arguments before what they are arguments of."""
+        for end, start in enumerate(spans(self.rpn)):
+            yield Formula(self.rpn[start : end + 1])
+
+    def rename(self, names: Mapping[str, str]) -> "Formula":
+        """The formula with variables replaced by other variables."""
+        return Formula(tuple(names.get(s, s) if s not in ARITY else s for s in self.rpn))
+
+    def basic(self) -> "Formula":
+        """The formula rewritten into ¬ ∧ ∨ →, the operators that the networks know."""
+        starts = spans(self.rpn)
+        some = next(iter(self.variables), "p")
+        spelled_out = {TRUE: (some, some, NOT, OR), FALSE: (some, some, NOT, AND)}
+        out: list[str] = []
+        todo: list[int | str] = [len(self.rpn) - 1]
+        while todo:
+            place = todo.pop()
+            if isinstance(place, str):
+                out.append(place)
+                continue
+            symbol = self.rpn[place]
+            if symbol not in ARITY:
+                out.extend(spelled_out.get(symbol, (symbol,)))
+            elif symbol == NOT:
+                todo += [NOT, place - 1]
+            else:
+                right, left = place - 1, starts[place - 1] - 1
+                if symbol == IFF:
+                    todo += [AND, IMPLIES, left, right, IMPLIES, right, left]
+                else:
+                    todo += [symbol, right, left]
+            if len(out) > MAX_REWRITTEN_LENGTH:
+                raise UserError("too many nested ↔ to rewrite: each doubles the formula")
+        return Formula(tuple(out))
+
+
+def variables_of(*rpns: Sequence[str]) -> tuple[str, ...]:
+    """The variables of several formulas, in the order in which they first occur."""
+    symbols = dict.fromkeys(s for rpn in rpns for s in rpn)
+    return tuple(s for s in symbols if s not in ARITY and s not in CONSTANTS)
+
+
+def spans(rpn: Sequence[str]) -> list[int]:
+    """Where the sub-formula that ends at each place starts."""
+    starts: list[int] = []
+    open_starts: list[int] = []
+    for place, symbol in enumerate(rpn):
+        arity = ARITY.get(symbol, 0)
+        start = place
+        for _ in range(arity):
+            start = open_starts.pop()
+        open_starts.append(start)
+        starts.append(start)
+    return starts
+
+
+def levels(rpn: Sequence[str]) -> list[int]:
+    """How deep each place stands in the syntax tree; the root is at level 0."""
+    found = [0] * len(rpn)
+    waiting = [0]
+    for place in range(len(rpn) - 1, -1, -1):
+        level = found[place] = waiting.pop()
+        waiting.extend([level + 1] * ARITY.get(rpn[place], 0))
+    return found

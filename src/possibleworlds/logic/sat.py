@@ -1,0 +1,58 @@
+"""Satisfiability: Tseitin clauses, and MiniSat through python-sat."""
+
+from collections.abc import Iterable
+
+from possibleworlds.errors import UserError
+from possibleworlds.logic.formula import Formula, variables_of
+
+DEFAULT_SOLVER = "minisat22"
+
+
+def tseitin(*asserted: tuple[Formula, bool]) -> tuple[list[list[int]], dict[str, int]]:
+    """Clauses that say that each formula has its truth value, and the variables' numbers."""
+    number = {v: i + 1 for i, v in enumerate(variables_of(*(f.rpn for f, _ in asserted)))}
+    clauses: list[list[int]] = []
+    last = len(number)
+    for formula, value in asserted:
+        stack: list[int] = []
+        for symbol in formula.rpn:
+            if symbol in number:
+                stack.append(number[symbol])
+                continue
+            if symbol == "~":
+                stack[-1] = -stack[-1]
+                continue
+            last += 1
+            x = last
+            if symbol in "10":
+                clauses.append([x if symbol == "1" else -x])
+            else:
+                b, a = stack.pop(), stack.pop()
+                if symbol == "&":
+                    clauses += [[-x, a], [-x, b], [x, -a, -b]]
+                elif symbol == "|":
+                    clauses += [[x, -a], [x, -b], [-x, a, b]]
+                elif symbol == ">":
+                    clauses += [[x, a], [x, -b], [-x, -a, b]]
+                else:
+                    clauses += [[-x, -a, b], [-x, a, -b], [x, a, b], [x, -a, -b]]
+            stack.append(x)
+        clauses.append([stack[0] if value else -stack[0]])
+    return clauses, number
+
+
+def find_model(
+    asserted: Iterable[tuple[Formula, bool]], solver: str = DEFAULT_SOLVER
+) -> dict[str, bool] | None:
+    """An assignment that gives each formula its truth value, or None where there is none."""
+    from pysat.solvers import NoSuchSolverError, Solver
+
+    clauses, number = tseitin(*asserted)
+    try:
+        with Solver(name=solver, bootstrap_with=clauses) as running:
+            if not running.solve():
+                return None
+            true = set(running.get_model())
+    except NoSuchSolverError:
+        raise UserError(f"python-sat has no solver called {solver!r}") from None
+    return {variable: i in true for variable, i in number.items()}

@@ -1,0 +1,201 @@
+"""Text to formula and back, in linear time and without recursion.
+
+Four ways of writing are printed and read: the published form of the data sets `~((p&q))`,
+ordinary ASCII `~(p & q)`, Unicode `¬(p ∧ q)` and LaTeX `\\neg (p \\wedge q)`. Reading takes any
+mixture of them, with the usual precedence: ¬, ∧, ∨, → (to the right), ↔ (to the right).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Literal
+
+from possibleworlds.errors import UserError
+from possibleworlds.logic.formula import (
+    AND,
+    ARITY,
+    FALSE,
+    IFF,
+    IMPLIES,
+    NOT,
+    OR,
+    TRUE,
+    Formula,
+)
+
+Style = Literal["unicode", "ascii", "latex", "published"]
+
+SPELLINGS = {
+    NOT: r"~ ! ¬ \neg \lnot",
+    AND: r"& && ∧ /\ \wedge \land",
+    OR: r"| || ∨ \/ \vee \lor",
+    IMPLIES: r"> -> => → ⇒ ⊃ \rightarrow \Rightarrow \to \implies \supset",
+    IFF: r"<-> <=> ↔ ⇔ ≡ \leftrightarrow \Leftrightarrow \iff \equiv",
+    TRUE: r"⊤ \top true 1",
+    FALSE: r"⊥ \bot false 0",
+    "(": "( [",
+    ")": ") ]",
+}
+MEANING = {spelling: symbol for symbol, all_ in SPELLINGS.items() for spelling in all_.split()}
+SIGNS = sorted((s for s in MEANING if not re.search("[A-Za-z0-9]", s)), key=len, reverse=True)
+TOKEN = re.compile(
+    r"(?P<space>(?:\s|\\(?:left|right)(?![A-Za-z])|\\[ ,;])+)"
+    r"|\\mathit\{(?P<long>(?:[^\W_]|\\_)+)\}(?P<primes>'*)"
+    rf"|(?P<sign>{'|'.join(map(re.escape, SIGNS))}|\\[A-Za-z]+|\d\w*)"
+    r"|(?P<word>[^\W\d]\w*'*)"
+    r"|(?P<bad>.)",
+    re.DOTALL,
+)
+BINDING = {IFF: 1, IMPLIES: 2, OR: 3, AND: 4, NOT: 5}
+RIGHT_ASSOCIATIVE = (IMPLIES, IFF)
+SHOWN_AROUND_ERROR = 30
+
+
+class FormulaError(UserError, ValueError):
+    """A text that is not a formula, with a caret under the place where it goes wrong."""
+
+    def __init__(self, problem: str, text: str, place: int) -> None:
+        start = max(0, place - SHOWN_AROUND_ERROR)
+        before = "..." if start else ""
+        after = "..." if place + SHOWN_AROUND_ERROR < len(text) else ""
+        shown = re.sub(r"\s", " ", text[start : place + SHOWN_AROUND_ERROR])
+        caret = " " * (len(before) + place - start) + "^"
+        super().__init__(f"{problem}\n  {before}{shown}{after}\n  {caret}")
+        self.problem, self.place = problem, place
+
+
+def tokens(text: str) -> Iterator[tuple[str, int]]:
+    """The symbols of a text, each with its place."""
+    for match in TOKEN.finditer(text):
+        kind, token, place = match.lastgroup, match.group(), match.start()
+        if kind == "space":
+            continue
+        if kind == "primes":
+            yield match["long"].replace("\\_", "_") + match["primes"], place
+        elif token in MEANING:
+            yield MEANING[token], place
+        elif kind == "word":
+            yield token, place
+        else:
+            raise FormulaError(f"cannot read {token!r}", text, place)
+
+
+def parse(text: str | Formula) -> Formula:
+    """The formula that a text in any of the known ways of writing stands for."""
+    if isinstance(text, Formula):
+        return text
+    rpn: list[str] = []
+    pending: list[tuple[str, int]] = []
+    operand_expected = True
+    for symbol, place in tokens(text):
+        if operand_expected:
+            if symbol in (NOT, "("):
+                pending.append((symbol, place))
+            elif symbol in ARITY or symbol == ")":
+                raise FormulaError(f"expected a formula before {symbol!r}", text, place)
+            else:
+                rpn.append(symbol)
+                operand_expected = False
+        elif symbol == ")":
+            while pending and pending[-1][0] != "(":
+                rpn.append(pending.pop()[0])
+            if not pending:
+                raise FormulaError("this bracket was never opened", text, place)
+            pending.pop()
+        elif symbol in BINDING and symbol != NOT:
+            weakest = BINDING[symbol] + (symbol in RIGHT_ASSOCIATIVE)
+            while pending and pending[-1][0] != "(" and BINDING[pending[-1][0]] >= weakest:
+                rpn.append(pending.pop()[0])
+            pending.append((symbol, place))
+            operand_expected = True
+        else:
+            raise FormulaError(f"expected an operator before {symbol!r}", text, place)
+    if operand_expected:
+        problem = "the formula ends too early" if rpn or pending else "an empty formula"
+        raise FormulaError(problem, text, len(text))
+    while pending:
+        symbol, place = pending.pop()
+        if symbol == "(":
+            raise FormulaError("this bracket is never closed", text, place)
+        rpn.append(symbol)
+    return Formula(tuple(rpn))
+
+
+def to_text(formula: Formula, style: Style = "unicode") -> str:
+    """The formula written in one of the four styles."""
+    if style == "latex":
+        names = {name: latex_name(name) for name in formula.variables}
+        return render(formula.rpn, style, names)
+    return render(formula.rpn, style, {})
+
+
+def latex_name(name: str) -> str:
+    """A variable as LaTeX sets it: a long name as one word."""
+    word = name.rstrip("'")
+    if len(word) == 1 and word.isalpha():
+        return name
+    return "\\mathit{" + word.replace("_", "\\_") + "}" + name[len(word) :]
+
+
+def render(rpn: Sequence[str], style: Style, names: dict[str, str]) -> str:
+    """The text of a formula in reverse Polish order, written from its end to its beginning."""
+    brackets, signs = layout(style)
+    out: list[str] = []
+    waiting: list[tuple[str, str]] = []
+    context = ""
+    for symbol in reversed(rpn):
+        arity = ARITY.get(symbol, 0)
+        if arity:
+            opening, closing = brackets[context, symbol]
+            out.append(closing)
+            if arity == 1:
+                waiting.append((opening + signs[symbol], ""))
+                context = symbol
+            else:
+                waiting.append((opening, ""))
+                waiting.append((signs[symbol], symbol + "left"))
+                context = symbol + "right"
+            continue
+        out.append(names.get(symbol) or signs.get(symbol, symbol))
+        while waiting:
+            text, context = waiting.pop()
+            out.append(text)
+            if context:
+                break
+    out.reverse()
+    return "".join(out)
+
+
+@cache
+def layout(style: Style) -> tuple[dict[tuple[str, str], tuple[str, str]], dict[str, str]]:
+    """The brackets around each operator in each context, and the sign of each symbol."""
+    written = {
+        "published": "~( & | > <-> 1 0",
+        "ascii": "~ & | -> <-> true false",
+        "unicode": "¬ ∧ ∨ → ↔ ⊤ ⊥",
+        "latex": r"\neg \wedge \vee \rightarrow \leftrightarrow \top \bot",
+    }[style]
+    signs = dict(zip((*ARITY, TRUE, FALSE), written.split(), strict=True))
+    if style != "published":
+        signs |= {symbol: f" {signs[symbol]} " for symbol in ARITY if symbol != NOT}
+    if style == "latex":
+        signs[NOT] += " "
+    brackets = {}
+    for symbol in ARITY:
+        for parent in ("", *ARITY):
+            for side in ("left", "right") if ARITY.get(parent) == 2 else ("",):
+                if style == "published":
+                    around = ("", ")") if symbol == NOT else ("(", ")")
+                else:
+                    around = ("(", ")") if needs_brackets(symbol, parent, side) else ("", "")
+                brackets[parent + side, symbol] = around
+    return brackets, signs
+
+
+def needs_brackets(symbol: str, parent: str, side: str) -> bool:
+    """Whether an operator would be read otherwise without brackets, as an argument of another."""
+    if not parent or symbol == NOT:
+        return False
+    if symbol == parent:
+        return side != ("right" if symbol in RIGHT_ASSOCIATIVE else "left")
+    return BINDING[symbol] < BINDING[parent]

@@ -1,0 +1,95 @@
+"""Truth tables as bit sets.
+
+The value of a formula in many assignments at once is one Python integer, a bit for each; ¬ ∧ ∨ →
+are then single operations on integers. A whole truth table, a sample of its rows and a single
+assignment differ only in the columns that the variables start with.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from random import Random
+
+from possibleworlds.errors import UserError
+from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.syntax import parse
+
+TABLE_VARIABLES = 20
+"""The truth table of this many variables is worked out in one piece (128 KiB a column)."""
+COUNTED_VARIABLES = 30
+"""Counting models beyond this many variables is refused rather than left to run for hours."""
+
+
+def evaluate_bits(rpn: Sequence[str], columns: Mapping[str, int], everywhere: int) -> int:
+    """The bit set of the assignments that make a formula true; `everywhere` has every bit set."""
+    stack: list[int] = []
+    push, pop, column_of = stack.append, stack.pop, columns.get
+    for symbol in rpn:
+        column = column_of(symbol)
+        if column is not None:
+            push(column)
+        elif symbol == "~":
+            stack[-1] ^= everywhere
+        elif symbol == "&":
+            right = pop()
+            stack[-1] &= right
+        elif symbol == "|":
+            right = pop()
+            stack[-1] |= right
+        elif symbol == ">":
+            right = pop()
+            stack[-1] = stack[-1] ^ everywhere | right
+        elif symbol == "=":
+            right = pop()
+            stack[-1] ^= everywhere ^ right
+        elif symbol in "10":
+            push(everywhere if symbol == "1" else 0)
+        else:
+            raise UserError(f"no truth value is given for the variable {symbol!r}")
+    return pop()
+
+
+def evaluate(formula: Formula | str, assignment: Mapping[str, bool]) -> bool:
+    """The truth value of a formula where its variables have the given ones."""
+    return evaluate_bits(parse(formula).rpn, {v: int(x) for v, x in assignment.items()}, 1) == 1
+
+
+@cache
+def table_columns(count: int) -> tuple[int, ...]:
+    """The columns of a truth table: in row r, variable j is true where bit j of r is set."""
+    rows = 1 << count
+    everywhere = (1 << rows) - 1
+    return tuple(
+        everywhere // ((1 << (1 << (j + 1))) - 1) * (((1 << (1 << j)) - 1) << (1 << j))
+        for j in range(count)
+    )
+
+
+def truth_table(formula: Formula | str, variables: tuple[str, ...] | None = None) -> int:
+    """The bit set of true rows, over the formula's variables or those given."""
+    formula = parse(formula)
+    names = formula.variables if variables is None else variables
+    if len(names) > TABLE_VARIABLES:
+        raise UserError(f"a truth table of {len(names)} variables is too large")
+    columns = dict(zip(names, table_columns(len(names)), strict=True))
+    return evaluate_bits(formula.rpn, columns, (1 << (1 << len(names))) - 1)
+
+
+def random_columns(rng: Random, variables: tuple[str, ...], rows: int) -> dict[str, int]:
+    """Columns of random truth values for a sample of rows of the truth table."""
+    return {variable: rng.getrandbits(rows) for variable in variables}
+
+
+def count_models(formula: Formula | str) -> int:
+    """The number of assignments to the formula's own variables that make it true."""
+    formula = parse(formula)
+    names = formula.variables
+    if len(names) > COUNTED_VARIABLES:
+        raise UserError(f"counting the models of {len(names)} variables would take too long")
+    inner, outer = names[:TABLE_VARIABLES], names[TABLE_VARIABLES:]
+    everywhere = (1 << (1 << len(inner))) - 1
+    columns = dict(zip(inner, table_columns(len(inner)), strict=True))
+    total = 0
+    for block in range(1 << len(outer)):
+        columns |= {v: everywhere if block >> j & 1 else 0 for j, v in enumerate(outer)}
+        total += evaluate_bits(formula.rpn, columns, everywhere).bit_count()
+    return total

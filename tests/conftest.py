@@ -1,0 +1,47 @@
+"""What tests share: random formulas, and the published sets where they are to be had."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from possibleworlds.logic import Formula
+
+settings.register_profile("default", deadline=None, derandomize=True)
+settings.load_profile("default")
+
+NAMES = st.sampled_from(["p", "q", "r", "s", "rain", "x_1", "q'", "a"])
+
+
+def formulas(names: st.SearchStrategy[str] = NAMES, full: bool = True) -> st.SearchStrategy[Formula]:
+    """Formulas of any shape; `full` admits ↔, ⊤ and ⊥."""
+    leaves = names.map(Formula.variable)
+    if full:
+        leaves |= st.sampled_from([Formula(("1",)), Formula(("0",))])
+
+    def grow(smaller: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+        pairs = st.tuples(smaller, smaller)
+        grown = (
+            smaller.map(lambda f: ~f)
+            | pairs.map(lambda ab: ab[0] & ab[1])
+            | pairs.map(lambda ab: ab[0] | ab[1])
+            | pairs.map(lambda ab: ab[0] >> ab[1])
+        )
+        return grown | pairs.map(lambda ab: ab[0].iff(ab[1])) if full else grown
+
+    return st.recursive(leaves, grow, max_leaves=25)
+
+
+LETTERS = st.sampled_from("pqrst")
+DATA_FORMULAS = formulas(LETTERS, full=False).map(lambda f: "".join(f.rpn))
+
+
+@pytest.fixture(scope="session")
+def official() -> Path:
+    """The folder of the published sets."""
+    folder = os.environ.get("POSSIBLEWORLDS_OFFICIAL_DATA")
+    if not folder:
+        pytest.skip("POSSIBLEWORLDS_OFFICIAL_DATA does not name the folder of the published sets")
+    return Path(folder)

@@ -1,0 +1,122 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.conftest import formulas
+
+from possibleworlds.errors import UserError
+from possibleworlds.logic import Formula, FormulaError, evaluate, parse, to_text
+from possibleworlds.logic.syntax import Style
+
+STYLES: tuple[Style, ...] = ("published", "ascii", "unicode", "latex")
+DEEP = 100_000
+
+
+@given(formulas(), st.sampled_from(STYLES))
+def test_reading_what_was_printed_gives_the_same_formula(formula: Formula, style: Style) -> None:
+    assert parse(to_text(formula, style)) == formula
+
+
+@pytest.mark.parametrize(
+    ("text", "published"),
+    [
+        ("~((p&q))", "~((p&q))"),
+        ("p & ~q -> r", "((p&~(q))>r)"),
+        ("!p && q || r => s", "(((~(p)&q)|r)>s)"),
+        ("¬p ∧ q ∨ r → s", "(((~(p)&q)|r)>s)"),
+        (r"\neg p \wedge q \vee r \rightarrow s", "(((~(p)&q)|r)>s)"),
+        (r"\left(p \to q\right) \land \lnot [p]", "((p>q)&~(p))"),
+        ("p -> q -> r", "(p>(q>r))"),
+        ("p & q & r", "((p&q)&r)"),
+        ("p | q & r", "(p|(q&r))"),
+        ("p <-> q -> r", "(p<->(q>r))"),
+        ("⊤ → ⊥", "(1>0)"),
+        ("true | false", "(1|0)"),
+        ("rain & wet_2'", "(rain&wet_2')"),
+        (r"\mathit{rain\_1}' \wedge p", "(rain_1'&p)"),
+    ],
+)
+def test_every_way_of_writing_is_read(text: str, published: str) -> None:
+    assert to_text(parse(text), "published") == published
+
+
+def test_printing_leaves_out_brackets_that_are_not_needed() -> None:
+    formula = parse("(((p -> q) -> r) & (~(s) | (p & (q & r))))")
+    assert to_text(formula, "ascii") == "((p -> q) -> r) & (~s | p & (q & r))"
+    assert to_text(formula) == "((p → q) → r) ∧ (¬s ∨ p ∧ (q ∧ r))"
+    assert to_text(parse("rain -> p"), "latex") == r"\mathit{rain} \rightarrow p"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "place"),
+    [
+        ("p & ) q", "expected a formula before ')'", 4),
+        ("p q", "expected an operator before 'q'", 2),
+        ("(p | q", "this bracket is never closed", 0),
+        ("p)", "this bracket was never opened", 1),
+        ("", "an empty formula", 0),
+        ("p &", "the formula ends too early", 3),
+        ("p $ q", "cannot read '$'", 2),
+        (r"p \foo q", r"cannot read '\\foo'", 2),
+        ("p ~ q", "expected an operator before '~'", 2),
+        ("p & 2x", "cannot read '2x'", 4),
+    ],
+)
+def test_a_malformed_formula_is_shown_with_a_caret(text: str, problem: str, place: int) -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse(text)
+    message, shown, caret = str(caught.value).split("\n")
+    assert message == problem
+    assert shown == f"  {text}"
+    assert caret == " " * (2 + place) + "^"
+
+
+def test_the_caret_stays_under_its_place_in_a_long_formula() -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse("x" * 500 + " & & " + "y" * 500)
+    _, shown, caret = str(caught.value).split("\n")
+    assert len(shown) < 80
+    assert shown[len(caret) - 1] == "&"
+
+
+@given(st.text(max_size=40) | st.text("pq()~&|>-<=!\\ negto{}[]_'10", max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        parsed = parse(text)
+    except UserError:
+        return
+    assert parse(to_text(parsed)) == parsed
+
+
+DEEP_TEXTS = {
+    "negations": "~" * DEEP + "p",
+    "conjunction to the left": " & ".join(f"x{i}" for i in range(DEEP)),
+    "conjunction to the right": "".join(f"(x{i} & " for i in range(DEEP)) + "y" + ")" * DEEP,
+}
+
+
+@pytest.mark.parametrize("text", DEEP_TEXTS.values(), ids=DEEP_TEXTS.keys())
+def test_depth_is_no_limit(text: str) -> None:
+    formula = parse(text)
+    for style in STYLES:
+        assert parse(to_text(formula, style)) == formula
+    assert evaluate(formula, dict.fromkeys(formula.variables, True))
+    assert formula.basic() == formula
+    assert hash(formula) == hash(parse(text))
+
+
+def test_deep_equivalences_below_negations_are_rewritten() -> None:
+    assert parse("~" * DEEP + "(p <-> q)").basic().length == DEEP + 7
+
+
+def test_megabytes_are_read_in_linear_time() -> None:
+    def seconds(copies: int) -> float:
+        text = " & ".join(["(p | ~q -> r)"] * copies)
+        start = time.process_time()
+        parse(text)
+        return time.process_time() - start
+
+    seconds(1000)
+    short, long = seconds(20_000), seconds(160_000)
+    assert long < 8 * short * 2.5
