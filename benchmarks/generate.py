@@ -4,7 +4,6 @@
 """
 
 import argparse
-import json
 import resource
 import statistics
 import subprocess
@@ -13,65 +12,69 @@ import tempfile
 import time
 from pathlib import Path
 
+from pages import replace_part
+
 from possibleworlds import entails
 from possibleworlds.data.files import parse_row
 from possibleworlds.data.splits import Seen, Split, make_rows
 from possibleworlds.logic.formula import Formula
 
 ROUNDS = 7
+ROWS = 40_000
 
 
-def row_against_query(rows: int) -> dict[str, float]:
-    """Seconds for a row and for a query, side by side in rounds; the median ratio."""
-    split = Split("train", rows)
+def row_against_query() -> tuple[float, float, float]:
+    """Microseconds for a row and for a query, in turns on one core, and the median ratio."""
+    split = Split("train", ROWS)
     pairs = [
         (Formula(tuple(pair.a)), Formula(tuple(pair.b)))
-        for pair in map(parse_row, make_rows(split, 1, Seen(rows), workers=1))
+        for pair in map(parse_row, make_rows(split, 1, Seen(ROWS), workers=1))
     ]
     row_times, query_times = [], []
     for seed in range(ROUNDS):
         start = time.perf_counter()
-        for _ in make_rows(split, seed, Seen(rows), workers=1):
+        for _ in make_rows(split, seed, Seen(ROWS), workers=1):
             pass
         middle = time.perf_counter()
         for a, b in pairs:
             entails(a, b, solver="minisat22")
-        row_times.append((middle - start) / rows)
-        query_times.append((time.perf_counter() - middle) / rows)
+        row_times.append(1e6 * (middle - start) / ROWS)
+        query_times.append(1e6 * (time.perf_counter() - middle) / ROWS)
     ratios = [row / query for row, query in zip(row_times, query_times, strict=True)]
-    return {
-        "row_microseconds": 1e6 * statistics.median(row_times),
-        "query_microseconds": 1e6 * statistics.median(query_times),
-        "ratio": statistics.median(ratios),
-    }
+    return statistics.median(row_times), statistics.median(query_times), statistics.median(ratios)
 
 
-def memory_of(*arguments: str) -> dict[str, float]:
-    """Seconds and peak memory in MiB of a possibleworlds command, its workers included."""
+def measured(*arguments: str) -> str:
+    """Run a command; its time and the largest memory of any of its processes so far."""
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "possibleworlds", *arguments], check=True)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return {"seconds": time.perf_counter() - start, "peak_mib": peak / 1024}
+    subprocess.run(
+        [sys.executable, "-m", "possibleworlds", *arguments], check=True, stdout=subprocess.DEVNULL
+    )
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    shown = " ".join(Path(word).name for word in arguments)
+    return f"- `possibleworlds {shown}`: {seconds:.0f} s, at most {peak:.0f} MiB."
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--memory", action="store_true", help="also 5 million rows (minutes)")
     arguments = parser.parse_args()
-    result: dict[str, object] = {"generate": row_against_query(arguments.rows)}
-    with tempfile.TemporaryDirectory() as folder:
-        paper = Path(folder) / "paper"
-        result["paper preset, 2 workers"] = memory_of("generate", str(paper), "--workers", "2")
+    row, query, ratio = row_against_query()
+    lines = [
+        f"- A training row costs {row:.1f} µs, a MiniSat query {query:.1f} µs: a ratio of "
+        f"**{ratio:.2f}** (median of {ROUNDS} rounds of {ROWS:,} rows).",
+    ]
+    with tempfile.TemporaryDirectory() as temporary:
+        lines.append(measured("generate", f"{temporary}/paper", "--workers", "2"))
         if arguments.memory:
-            many = Path(folder) / "many"
-            result["generate 5,000,000 rows"] = memory_of(
-                "generate", str(many), "--rows", "5000000"
-            )
-            train = str(many / "train.txt")
-            result["verify 5,000,000 rows"] = memory_of("verify", train)
-            result["stats 5,000,000 rows"] = memory_of("stats", train)
-    print(json.dumps(result, indent=2))
+            lines.append(measured("generate", f"{temporary}/many", "--rows", "5000000"))
+            lines.append(measured("verify", f"{temporary}/many/train.txt"))
+            lines.append(measured("stats", f"{temporary}/many/train.txt"))
+    text = "\n".join(lines)
+    print(text)
+    if arguments.memory:
+        replace_part("data.md", "speed", text)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ settings.load_profile("default")
 NAMES = st.sampled_from(["p", "q", "r", "s", "rain", "x_1", "q'", "a"])
 
 
-def formulas(names: st.SearchStrategy[str] = NAMES, full: bool = True) -> st.SearchStrategy[Formula]:
+def formulas(
+    names: st.SearchStrategy[str] = NAMES, full: bool = True
+) -> st.SearchStrategy[Formula]:
     """Formulas of any shape; `full` admits ↔, ⊤ and ⊥."""
     leaves = names.map(Formula.variable)
     if full:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="possibleworlds",
     help="Propositional entailment: exact answers, data with guarantees, networks that learn it.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -56,14 +55,18 @@ Workers = Annotated[
     typer.Option(min=1, show_default="one a core", help="Processes to use."),
 ]
 CORES = cores()
+USAGE_ERROR: Any = typer.BadParameter.__base__
+"""What is raised for arguments that do not fit; typer gives it no name of its own."""
 
 
 def main() -> None:
     """Run the command, with one clear line for whatever a user can do wrong."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except UserError as error:
         fail(str(error))
+    except USAGE_ERROR as error:
+        fail(error.format_message())
     except KeyboardInterrupt:
         err.print("interrupted")
         sys.exit(130)
@@ -104,13 +107,16 @@ def version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
+    context: typer.Context,
     _: Annotated[
         bool, typer.Option("--version", callback=version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Propositional entailment: exact answers, data with guarantees, networks that learn it."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()
@@ -194,7 +200,7 @@ def parse_range(text: str) -> tuple[int, int]:
     """The bounds that a text like 1-10, or 5, stands for."""
     low, _, high = text.partition("-")
     if not (low.isdecimal() and (high or low).isdecimal()):
-        raise typer.BadParameter(f"{text!r} is not a range like 1-10")
+        raise UserError(f"{text!r} is not a range like 1-10")
     return int(low), int(high or low)
 
 
@@ -205,12 +211,10 @@ def generate(
         Literal["paper", "small"], typer.Option(help="122,000 rows as in the paper, or 4,000.")
     ] = "paper",
     variables: Annotated[
-        tuple[int, int] | None,
-        typer.Option(parser=parse_range, metavar="LOW-HIGH", help="Free setting, else 1-10."),
+        str | None, typer.Option(metavar="LOW-HIGH", help="Free setting, else 1-10.")
     ] = None,
     operators: Annotated[
-        tuple[int, int] | None,
-        typer.Option(parser=parse_range, metavar="LOW-HIGH", help="Free setting, else 1-10."),
+        str | None, typer.Option(metavar="LOW-HIGH", help="Free setting, else 1-10.")
     ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Free setting: rows of the training split, else 100,000.")
@@ -245,8 +249,8 @@ def generate(
     splits = (
         free_splits(
             100_000 if rows is None else rows,
-            variables or (1, 10),
-            operators or (1, 10),
+            parse_range(variables or "1-10"),
+            parse_range(operators or "1-10"),
             method or "fourtuples",
         )
         if free

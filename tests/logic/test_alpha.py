@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import DATA_FORMULAS
 
 from possibleworlds.logic import Formula, alpha_equivalent
 from possibleworlds.logic.alpha import de_bruijn, pair_key
+from tests.conftest import DATA_FORMULAS
 
 RENAMINGS = st.permutations("pqrst").map(lambda to: dict(zip("pqrst", to, strict=True)))
 

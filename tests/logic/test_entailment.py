@@ -3,13 +3,13 @@ from random import Random
 
 import pytest
 from hypothesis import given, settings
-from tests.conftest import formulas
 
 import possibleworlds as pw
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, entailment, truth_table
 from possibleworlds.logic.sat import find_model
 from possibleworlds.logic.truth import COUNTED_VARIABLES, evaluate_bits, random_columns
+from tests.conftest import formulas
 
 
 def truth_by_recursion(formula: Formula, assignment: dict[str, bool]) -> bool:

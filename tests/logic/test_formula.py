@@ -3,11 +3,11 @@ from itertools import product
 
 import pytest
 from hypothesis import given
-from tests.conftest import formulas
 
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, evaluate, parse
 from possibleworlds.logic.formula import ARITY, levels
+from tests.conftest import formulas
 
 
 def test_a_formula_is_its_reverse_polish_notation() -> None:

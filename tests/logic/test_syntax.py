@@ -3,11 +3,11 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import formulas
 
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, FormulaError, evaluate, parse, to_text
 from possibleworlds.logic.syntax import Style
+from tests.conftest import formulas
 
 STYLES: tuple[Style, ...] = ("published", "ascii", "unicode", "latex")
 DEEP = 100_000

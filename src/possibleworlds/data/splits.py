@@ -28,7 +28,8 @@ from possibleworlds.parallel import ordered_map
 Method = Literal["fourtuples", "naive", "mutated", "exam"]
 
 ROWS_TOGETHER = {"fourtuples": 4, "naive": 2, "mutated": 2, "exam": 2}
-GROUPS_AT_ONCE = {"fourtuples": 128, "naive": 64, "mutated": 16}
+LARGEST_BLOCK = {"fourtuples": 128, "naive": 128, "mutated": 16}
+"""How many groups are made at once; fewer for a small split."""
 FRUITLESS_BLOCKS = 20
 """After this many blocks of groups without a new row, there are no more to be found."""
 FORMAT = 1
@@ -86,10 +87,8 @@ PRESETS = {
 }
 
 
-def free_splits(
-    rows: int, variables: Range, operators: Range, method: Method
-) -> tuple[Split, ...]:
-    """A training split with any settings, and a twentieth as much for validation and for testing."""
+def free_splits(rows: int, variables: Range, operators: Range, method: Method) -> tuple[Split, ...]:
+    """A training split with any settings, and a twentieth of it to validate and to test with."""
     together = ROWS_TOGETHER[method]
     held_out = max(1, rows // 20 // together) * together
     sizes = {"train": rows, "validate": held_out, "test_easy": held_out}
@@ -131,7 +130,8 @@ def make_block(split: Split, seed: int, number: int) -> Block:
     if split.method == "exam":
         units = exam_pairs(rng)
     else:
-        groups = sample_groups(rng, GROUPS_AT_ONCE[split.method], split.variables, split.operators)
+        size = min(LARGEST_BLOCK[split.method], 4 + split.rows // 16)
+        groups = sample_groups(rng, size, split.variables, split.operators)
         match split.method:
             case "fourtuples":
                 found = [unit for group in groups for unit in four_tuples(group)]
@@ -218,14 +218,16 @@ def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, A
     try:
         out.mkdir(parents=True, exist_ok=True)
         inside = sorted(path.name for path in out.iterdir())
-        manifest = read_manifest(out) if MANIFEST in inside else None
+        manifest = read_manifest(out) if MANIFEST in inside and not force else None
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from None
-    if manifest and {key: manifest.get(key) for key in identity} == identity and not force:
+    if manifest and {key: manifest.get(key) for key in identity} == identity:
         return manifest
     if inside and not force:
-        what = "another data set" if manifest else f"{inside[0]}"
+        what = "another data set" if manifest else inside[0]
         raise UserError(f"{out} holds {what}; --force overwrites it")
+    for split in PRESETS["paper"]:
+        (out / split.file).unlink(missing_ok=True)
     manifest = {**identity, "splits": {}}
     write_manifest(out, manifest)
     return manifest

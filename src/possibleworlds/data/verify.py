@@ -88,16 +88,15 @@ def unit_at(rows: Sequence[Pair | None]) -> str:
     return ""
 
 
-UNIT_SIZE = {"4-tuples": 4, "mutated pairs": 2}
+UNIT_SIZE = {"4-tuples": 4, "mutated pairs": 2, "": 1}
 
 
 class Structure:
-    """Follows the units that rows form, and where a row is in none."""
+    """Follows the units that rows form, and at which lines each kind of unit begins."""
 
     def __init__(self) -> None:
         self.waiting: list[Pair | None] = []
-        self.rows_in: Counter[str] = Counter()
-        self.outside = array("Q")
+        self.begins = {unit: array("Q") for unit in UNIT_SIZE}
         self.line = 1
 
     def add(self, pair: Pair | None, at_end: bool = False) -> None:
@@ -106,17 +105,21 @@ class Structure:
             self.waiting.append(pair)
         while len(self.waiting) >= (1 if at_end else 4):
             unit = unit_at(self.waiting)
-            if not unit:
-                self.outside.append(self.line)
-            step = UNIT_SIZE.get(unit, 1)
-            self.rows_in[unit] += step
-            del self.waiting[:step]
-            self.line += step
+            self.begins[unit].append(self.line)
+            del self.waiting[: UNIT_SIZE[unit]]
+            self.line += UNIT_SIZE[unit]
 
     def kind(self) -> str:
-        """What most rows are in."""
-        unit, count = max(self.rows_in.items(), key=lambda item: item[1], default=("", 0))
-        return unit if 2 * count > self.rows_in.total() else ""
+        """The unit that most rows are in."""
+        rows = {unit: len(lines) * UNIT_SIZE[unit] for unit, lines in self.begins.items()}
+        most = max(rows, key=lambda unit: rows[unit])
+        return most if 2 * rows[most] > sum(rows.values()) else ""
+
+    def outside(self) -> Iterator[int]:
+        """The lines that are in no unit of the kind that most are in."""
+        others = (unit for unit in UNIT_SIZE if unit != self.kind())
+        begins = sorted((line, UNIT_SIZE[unit]) for unit in others for line in self.begins[unit])
+        return (line + i for line, size in begins for i in range(size))
 
 
 def verify(
@@ -144,7 +147,7 @@ def verify(
             counts["format"] += 1
             yield Problem(path, 0, "format", "an empty file")
         if structure.kind():
-            for line in structure.outside:
+            for line in structure.outside():
                 counts["structure"] += 1
                 message = f"not in one of the {structure.kind()} that the other rows form"
                 yield Problem(path, line, "structure", message)

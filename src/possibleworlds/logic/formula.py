@@ -20,7 +20,7 @@ CONSTANTS = (TRUE, FALSE)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 """The variables of the data format."""
 NAME = re.compile(r"(?!(?:true|false)$)[^\W\d]\w*'*")
-MAX_REWRITTEN_LENGTH = 10_000_000
+MAX_REWRITTEN_LENGTH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, repr=False)

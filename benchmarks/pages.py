@@ -1,0 +1,15 @@
+"""Parts of the documentation that programs write."""
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def replace_part(page: str, part: str, text: str) -> None:
+    """Put a text between the marks `<!-- part: begin -->` and `<!-- part: end -->` of a page."""
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
+    path = DOCS / page
+    old = path.read_text(encoding="utf-8")
+    new = re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{text}\n{end}", old, flags=re.DOTALL)
+    path.write_text(new, encoding="utf-8")

@@ -1,0 +1,113 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
+from possibleworlds.data.fourtuples import four_tuples
+from possibleworlds.data.groups import sample_groups
+from possibleworlds.data.mutate import exchanges, mutated_pairs, small_changes
+from possibleworlds.data.naive import naive_pairs
+from possibleworlds.logic import Formula, entails, parse
+from possibleworlds.logic.alpha import pair_key
+from tests.conftest import DATA_FORMULAS
+
+Bounds = tuple[int, int]
+
+
+def truth(a: str, b: str) -> int:
+    return int(entails(Formula(tuple(a)), Formula(tuple(b)), "minisat22"))
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 1000), st.sampled_from([((1, 10), (1, 10)), ((12, 20), (10, 30))]))
+def test_four_tuples_are_what_the_paper_says(seed: int, bounds: tuple[Bounds, Bounds]) -> None:
+    groups = sample_groups(np.random.default_rng(seed), 3, *bounds)
+    for group in groups:
+        units = four_tuples(group)
+        for (a1, b1, one), (a2, b2, two), (a3, b3, three), (a4, b4, four) in units:
+            assert (a3, b3, a4, b4) == (a1, b2, a2, b1)
+            assert (one, two, three, four) == (1, 1, 0, 0)
+            labels = [truth(a1, b1), truth(a2, b2), truth(a3, b3), truth(a4, b4)]
+            assert labels == [1, 1, 0, 0]
+            low, high = bounds[1]
+            assert all(low <= Formula(tuple(f)).operators <= high for f in (a1, b1, a2, b2))
+
+
+def test_four_tuples_have_the_papers_means() -> None:
+    groups = sample_groups(np.random.default_rng(0), 1000, (1, 10), (1, 10))
+    rows = [row for group in groups for unit in four_tuples(group) for row in unit]
+    operators = np.mean([sum(map((a + b).count, "~&|>")) / 2 for a, b, _ in rows])
+    variables = np.mean([len(set(a + b) - set("~&|>")) for a, b, _ in rows])
+    assert operators == pytest.approx(5.3, abs=0.15)
+    assert variables == pytest.approx(4.5, abs=0.2)
+
+
+def test_naive_pairs_alternate_and_are_labelled_truly() -> None:
+    groups = sample_groups(np.random.default_rng(0), 4, (1, 10), (1, 10))
+    units = naive_pairs(groups)
+    assert len(units) > 20
+    for unit in units:
+        assert [label for *_, label in unit] == [1, 0]
+        assert [truth(a, b) for a, b, _ in unit] == [1, 0]
+
+
+@pytest.mark.parametrize("bounds", [((20, 26), (20, 30)), ((1, 5), (3, 8))])
+def test_mutated_pairs_have_the_same_symbols(bounds: tuple[Bounds, Bounds]) -> None:
+    rng = np.random.default_rng(0)
+    units = [u for group in sample_groups(rng, 2, *bounds) for u in mutated_pairs(group, rng)]
+    assert len(units) > 5
+    for (a, b, one), (a_again, mutant, zero) in units:
+        assert (one, zero, a) == (1, 0, a_again)
+        assert Counter(b) == Counter(mutant)
+        assert b != mutant
+        assert [truth(a, b), truth(a, mutant)] == [1, 0]
+
+
+@given(DATA_FORMULAS)
+def test_exchanges_are_other_formulas_of_the_same_symbols(rpn: str) -> None:
+    for other in exchanges(np.random.default_rng(0), rpn):
+        Formula(tuple(other))
+        assert Counter(other) == Counter(rpn)
+        assert len(other) == len(rpn)
+
+
+def test_every_exchange_is_found() -> None:
+    found = set(exchanges(np.random.default_rng(0), "pq&r>"))
+    assert found == {"qp&r>", "rpq&>", "rq&p>", "pr&q>"}
+
+
+@given(DATA_FORMULAS)
+def test_small_changes_change_one_thing(rpn: str) -> None:
+    for other in small_changes(np.random.default_rng(0), rpn, "pqrst"):
+        Formula(tuple(other))
+        assert other != rpn
+        assert len(other) == len(rpn)
+        differing = sum(
+            x != y for x, y in zip(rpn.replace("~", ""), other.replace("~", ""), strict=True)
+        )
+        moved = rpn.replace("~", "") == other.replace("~", "")
+        assert moved or differing == 1
+
+
+def test_the_exam_holds_classics_by_name_and_is_sound() -> None:
+    names = [name for name, _, _ in ENTAILMENTS]
+    assert len(names) == len(set(names)) >= 60
+    for wanted in ("modus ponens", "Peirce", "De Morgan", "exportation", "explosion", "absorption"):
+        assert any(wanted in name for name in names)
+    assert all(entails(a, b, "minisat22") for _, a, b in ENTAILMENTS)
+    keys = {pair_key("".join(parse(a).rpn), "".join(parse(b).rpn)) for _, a, b in ENTAILMENTS}
+    assert len(keys) == len(names)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exam_rows_are_balanced_true_and_different(seed: int) -> None:
+    units = exam_pairs(np.random.default_rng(seed))
+    rows = [row for unit in units for row in unit]
+    assert len(units) == len(ENTAILMENTS)
+    assert len(rows) >= 100
+    assert all(truth(a, b) == label for a, b, label in rows)
+    assert [label for *_, label in rows] == [1, 0] * len(units)
+    assert len({pair_key(a, b) for a, b, _ in rows}) == len(rows)

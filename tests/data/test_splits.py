@@ -1,0 +1,201 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from possibleworlds.data.exam import ENTAILMENTS
+from possibleworlds.data.files import read_pairs
+from possibleworlds.data.splits import (
+    PRESETS,
+    Seen,
+    Split,
+    free_splits,
+    generate,
+    paper_splits,
+    read_manifest,
+    sha256,
+)
+from possibleworlds.errors import UserError
+from possibleworlds.logic.alpha import pair_key
+
+TINY = paper_splits(200, 40, 40, 40, 40, 20)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tiny")
+    generate(folder, TINY, seed=3)
+    return folder
+
+
+def test_the_paper_preset_is_the_papers() -> None:
+    sizes = {s.name: (s.rows, s.variables, s.operators, s.method) for s in PRESETS["paper"]}
+    assert sizes == {
+        "train": (100_000, (1, 10), (1, 10), "fourtuples"),
+        "validate": (5_000, (1, 10), (1, 10), "fourtuples"),
+        "test_easy": (5_000, (1, 10), (1, 10), "fourtuples"),
+        "test_hard": (5_000, (5, 10), (15, 20), "fourtuples"),
+        "test_big": (5_000, (1, 20), (10, 30), "fourtuples"),
+        "test_massive": (2_230, (20, 26), (20, 30), "mutated"),
+        "test_exam": (2 * len(ENTAILMENTS), (1, 10), (1, 10), "exam"),
+    }
+
+
+def test_sizes_are_exact_and_halves_positive(tiny: Path) -> None:
+    manifest = read_manifest(tiny)
+    assert manifest["seed"] == 3
+    for split in TINY:
+        pairs = list(read_pairs(tiny / split.file))
+        assert len(pairs) == split.rows == manifest["splits"][split.name]["rows"]
+        assert 2 * sum(pair.label for pair in pairs) == split.rows
+        assert manifest["splits"][split.name]["sha256"] == sha256(tiny / split.file)
+
+
+def test_no_pair_stands_twice_in_the_whole_data_set(tiny: Path) -> None:
+    keys = [pair_key(p.a, p.b) for split in TINY for p in read_pairs(tiny / split.file)]
+    assert len(keys) == len(set(keys))
+
+
+def test_ranges_are_kept(tiny: Path) -> None:
+    for split in TINY:
+        for pair in read_pairs(tiny / split.file):
+            names = set(pair.a + pair.b) - set("~&|>")
+            assert len(names) <= split.variables[1]
+            if split.method != "exam":
+                low, high = split.operators
+                for rpn in (pair.a, pair.b):
+                    assert low <= sum(map(rpn.count, "~&|>")) <= high
+
+
+def test_same_seed_same_bytes_for_any_number_of_workers(tiny: Path, tmp_path: Path) -> None:
+    for workers in (2, 3):
+        folder = tmp_path / f"{workers}"
+        generate(folder, TINY, seed=3, workers=workers)
+        assert contents(folder) == contents(tiny)
+    generate(tmp_path / "other", TINY, seed=4)
+    assert contents(tmp_path / "other")["train.txt"] != contents(tiny)["train.txt"]
+
+
+def test_what_was_finished_is_kept_and_the_rest_made(tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "resumed"
+    generate(folder, TINY, seed=3)
+    manifest = json.loads((folder / "dataset.json").read_text())
+    for name in ("validate", "test_big"):
+        (folder / f"{name}.txt").unlink()
+    del manifest["splits"]["test_hard"]
+    (folder / "dataset.json").write_text(json.dumps(manifest))
+    (folder / ".test_hard.txt.part").write_text("half a row")
+    before = (folder / "train.txt").stat().st_mtime_ns
+    generate(folder, TINY, seed=3)
+    assert (folder / "train.txt").stat().st_mtime_ns == before
+    assert {k: v for k, v in contents(folder).items() if k != "dataset.json"} == {
+        k: v for k, v in contents(tiny).items() if k != "dataset.json"
+    }
+    assert read_manifest(folder)["splits"].keys() == read_manifest(tiny)["splits"].keys()
+
+
+@pytest.mark.parametrize("after", [0.6, 1.2])
+def test_a_killed_run_leaves_whole_files_and_is_finished_by_another(
+    after: float, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "possibleworlds", "generate", "data", "--preset", "small"]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    time.sleep(after)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    folder = tmp_path / "data"
+    if (folder / "dataset.json").exists():
+        manifest = read_manifest(folder)
+        for split in PRESETS["small"]:
+            if (folder / split.file).exists() and split.name in manifest["splits"]:
+                assert sha256(folder / split.file) == manifest["splits"][split.name]["sha256"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    generate(tmp_path / "undisturbed", PRESETS["small"], seed=0)
+    assert contents(folder) == contents(tmp_path / "undisturbed")
+
+
+def test_a_folder_that_holds_something_is_not_overwritten(tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "full"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("years of work")
+    with pytest.raises(UserError, match="thesis"):
+        generate(folder, TINY, seed=3)
+    with pytest.raises(UserError, match="another data set"):
+        generate(tiny, TINY, seed=99)
+    (folder / "dataset.json").write_text("{")
+    with pytest.raises(UserError, match="cannot be read"):
+        generate(folder, TINY, seed=3)
+    (folder / "test_big.txt").write_text("of another data set")
+    generate(folder, TINY[:2], seed=3, force=True)
+    assert not (folder / "test_big.txt").exists()
+    assert (folder / "thesis.tex").read_text() == "years of work"
+    assert read_manifest(folder)["splits"].keys() == {"test_exam", "train"}
+
+
+def test_pruning_against_other_files(tiny: Path, tmp_path: Path) -> None:
+    splits = free_splits(200, (1, 3), (1, 4), "fourtuples")
+    generate(tmp_path / "first", splits, seed=0)
+    against = tmp_path / "first" / "train.txt"
+    generate(tmp_path / "second", splits, seed=0, prune_against=[against])
+    old = {pair_key(p.a, p.b) for p in read_pairs(against)}
+    for split in splits:
+        for pair in read_pairs(tmp_path / "second" / split.file):
+            assert pair_key(pair.a, pair.b) not in old
+    assert read_manifest(tmp_path / "second")["pruned_against"] == {"train.txt": sha256(against)}
+    exam = [split for split in TINY if split.method == "exam"]
+    generate(tmp_path / "exam", exam, seed=5, prune_against=[tiny / "test_exam.txt"])
+    assert read_manifest(tmp_path / "exam")["splits"]["test_exam"]["rows"] == 0
+
+
+@pytest.mark.parametrize("method", ["fourtuples", "naive", "mutated"])
+def test_free_settings(method: str, tmp_path: Path) -> None:
+    splits = free_splits(80, (2, 5), (3, 6), method)  # type: ignore[arg-type]
+    manifest = generate(tmp_path / method, splits, seed=0)
+    assert {name: s["rows"] for name, s in manifest["splits"].items()} == {
+        "train": 80,
+        "validate": 4,
+        "test_easy": 4,
+    }
+
+
+def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    for split, problem in [
+        (Split("x", 4, variables=(0, 3)), "variables 0-3"),
+        (Split("x", 4, variables=(1, 27)), "variables 1-27"),
+        (Split("x", 4, operators=(5, 3)), "operators 5-3"),
+        (Split("x", 6), "6 rows"),
+        (Split("x", 0), "0 rows"),
+    ]:
+        with pytest.raises(UserError, match=problem):
+            generate(tmp_path / "never", [split], seed=0)
+    assert not (tmp_path / "never").exists()
+
+
+def test_more_rows_than_there_are_is_said_not_tried_for_ever(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="rows are to be found"):
+        generate(tmp_path / "few", [Split("x", 10_000, (1, 1), (0, 1))], seed=0)
+    assert not (tmp_path / "few" / "x.txt").exists()
+
+
+@given(st.lists(st.lists(st.integers(1, 60), max_size=4), max_size=30))
+def test_seen_is_a_set(units: list[list[int]]) -> None:
+    seen, expected = Seen(120), set[int]()
+    for unit in units:
+        new = len(set(unit)) == len(unit) and expected.isdisjoint(unit)
+        assert seen.add_new(unit) == new
+        if new:
+            expected.update(unit)
+    assert {key for key in seen.slots if key} == expected

@@ -1,0 +1,103 @@
+from pathlib import Path
+
+import pytest
+
+from possibleworlds.data.files import data_files
+from possibleworlds.data.splits import generate, paper_splits
+from possibleworlds.data.verify import Problem, Summary, unbalanced, verify
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    generate(folder, paper_splits(120, 40, 40, 40, 40, 20), seed=1)
+    return folder
+
+
+def problems_of(*paths: Path, workers: int = 1) -> list[Problem]:
+    return [found for found in verify(paths, workers) if isinstance(found, Problem)]
+
+
+def edited(data: Path, to: Path, line: int, edit: list[str]) -> Path:
+    lines = (data / "train.txt").read_text().splitlines(keepends=True)
+    lines[line - 1 : line] = edit
+    to.write_text("".join(lines))
+    return to
+
+
+def row(data: Path, line: int, file: str = "train.txt") -> str:
+    return (data / file).read_text().splitlines(keepends=True)[line - 1]
+
+
+def test_what_we_generate_has_no_problem(data: Path) -> None:
+    found = list(verify(data_files([data]), workers=2))
+    assert all(isinstance(summary, Summary) for summary in found)
+    forms = {s.path.stem: s.structure for s in found if isinstance(s, Summary)}
+    assert forms["train"] == "4-tuples"
+    assert forms["test_massive"] == forms["test_exam"] == "mutated pairs"
+
+
+def test_a_flipped_label_is_named(data: Path, tmp_path: Path) -> None:
+    a, b, label, *rest = row(data, 7).split(",")
+    flipped = ",".join([a, b, str(1 - int(label)), *rest])
+    path = edited(data, tmp_path / "flipped.txt", 7, [flipped])
+    found = problems_of(path)
+    assert ("label", 7) in {(p.check, p.line) for p in found}
+    assert {p.check for p in found} == {"label", "balance", "structure"}
+    assert [p.line for p in found if p.check == "label"] == [7]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_line_cut_short_is_named(data: Path, tmp_path: Path, workers: int) -> None:
+    path = edited(data, tmp_path / "cut.txt", 120, [row(data, 120)[:-6]])
+    assert ("format", 120) in {(p.check, p.line) for p in problems_of(path, workers=workers)}
+
+
+def test_a_missing_row_breaks_one_four_tuple_not_all_that_follow(
+    data: Path, tmp_path: Path
+) -> None:
+    path = edited(data, tmp_path / "missing.txt", 6, [])
+    found = problems_of(path)
+    assert {p.line for p in found if p.check == "structure"} == {5, 6, 7}
+    assert [p.check for p in found if p.line == 0] == ["balance"]
+
+
+def test_a_duplicate_up_to_renaming_is_named(data: Path, tmp_path: Path) -> None:
+    swapped = row(data, 3).translate(
+        str.maketrans("abcdefghijklmnopqrstuvwxyz", "zyxwvutsrqponmlkjihgfedcba")
+    )
+    path = edited(data, tmp_path / "twice.txt", 120, [row(data, 120), swapped])
+    repeats = [p for p in problems_of(path) if p.check == "duplicate"]
+    assert [(p.line, p.message) for p in repeats] == [(121, f"repeats {path}:3, up to renaming")]
+
+
+def test_a_leak_between_files_is_named(data: Path, tmp_path: Path) -> None:
+    leak = tmp_path / "validate.txt"
+    rows = (data / "validate.txt").read_text() + "".join(row(data, n) for n in (9, 10, 11, 12))
+    leak.write_text(rows)
+    found = problems_of(data / "train.txt", leak)
+    assert [(p.path, p.line, p.check) for p in found] == [(leak, 41 + i, "leak") for i in range(4)]
+    assert found[0].message == f"leaks {data / 'train.txt'}:9, up to renaming"
+
+
+def test_wrong_heuristics_and_empty_files_are_named(data: Path, tmp_path: Path) -> None:
+    line = row(data, 1).rstrip("\n")
+    flipped = line[:-1] + str(1 - int(line[-1])) + "\n"
+    path = edited(data, tmp_path / "h.txt", 1, [flipped])
+    assert [(p.line, p.check) for p in problems_of(path)] == [(1, "heuristic")]
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    assert [(p.line, p.check) for p in problems_of(empty)] == [(0, "format")]
+
+
+def test_balance() -> None:
+    assert unbalanced(49, 100, structured=True)
+    assert not unbalanced(50, 100, structured=True)
+    assert not unbalanced(2416, 5000, structured=False)
+    assert unbalanced(2300, 5000, structured=False)
+
+
+def test_the_published_sets_pass(official: Path) -> None:
+    found = list(verify(data_files([official]), workers=2))
+    assert not [p for p in found if isinstance(p, Problem)]
+    assert sum(s.rows for s in found if isinstance(s, Summary)) == 16_696

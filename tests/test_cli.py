@@ -1,0 +1,127 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "possibleworlds", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli") / "small"
+    assert run("generate", str(folder), "--preset", "small", "--workers", "2").returncode == 0
+    return folder
+
+
+def test_entails_yes_and_no() -> None:
+    yes = run("entails", "p & q", "q")
+    assert (yes.returncode, yes.stdout) == (0, "yes: p ∧ q ⊨ q\n")
+    no = run("entails", "p | q", "q")
+    assert no.returncode == 1
+    assert no.stdout == "no: p ∨ q ⊭ q\ncountermodel: p true, q false\n"
+
+
+def test_entails_with_premises_json_and_solver() -> None:
+    both = ("--premise", "rain -> wet", "--premise", "rain")
+    done = run("entails", "wet", *both, "--json", "--solver", "glucose4")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {"entails": True, "countermodel": None}
+    done = run("entails", "p", "wet", *both[:2], "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["countermodel"] == {"p": True, "rain": False, "wet": False}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["entails", "p & ) q", "q"], "error: expected a formula before ')'\n  p & ) q\n      ^\n"),
+        (["entails", "p"], "error: no premise"),
+        (["entails", "p", "q", "r"], "error: more than two formulas"),
+        (["entails", "p", "q", "--solver", "none"], "error: python-sat has no solver"),
+        (["show", ""], "error: an empty formula"),
+        (["verify", "/no/such/file"], "error: /no/such/file: No such file or directory"),
+        (["stats", "/no/such/file"], "error: /no/such/file: No such file or directory"),
+        (["generate", "never", "--variables", "ten"], "not a range"),
+        (["generate", "never", "--rows", "7"], "error: 7 rows"),
+        (["generate", "never", "--preset", "huge"], "huge"),
+        (["generate", "/proc/never"], "error: /proc/never"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_show() -> None:
+    facts = json.loads(run("show", "p <-> q", "--basic", "--json").stdout)
+    assert facts["published"] == "((p>q)&(q>p))"
+    assert (facts["models"], facts["operators"], facts["variables"]) == (2, 3, ["p", "q"])
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    commands = ["entails", "show", "generate", "verify", "stats"]
+    listed = run("--help").stdout
+    for command in commands:
+        assert command in listed
+        assert f"possibleworlds {command}" in run(command, "--help").stdout.split("Options")[0]
+
+
+def test_generate_verify_stats(small: Path) -> None:
+    again = run("generate", str(small), "--preset", "small")
+    assert again.returncode == 0
+    refused = run("generate", str(small), "--preset", "small", "--seed", "1")
+    assert refused.returncode == 2
+    assert "--force" in refused.stderr
+    done = run("verify", str(small))
+    assert done.returncode == 0
+    assert done.stdout.count("none") == 7
+    table = json.loads(run("stats", str(small), "--json").stdout)
+    assert table["train"]["rows"] == 2000
+    assert "paper" in run("stats", str(small)).stdout
+
+
+def test_verify_names_what_is_wrong(small: Path, tmp_path: Path) -> None:
+    lines = (small / "train.txt").read_text().splitlines()
+    lines[4] = lines[4].replace(",1,", ",0,", 1)
+    bad = tmp_path / "bad.txt"
+    bad.write_text("\n".join(lines[:40]))
+    done = run("verify", str(bad))
+    assert done.returncode == 1
+    assert f"{bad}:5: label: the label is 0, but A entails B" in done.stdout
+    found = [json.loads(line) for line in run("verify", str(bad), "--json").stdout.splitlines()]
+    assert found[0]["check"] == "label"
+    assert found[-1]["problems"]["label"] == 1
+
+
+def test_stats_of_a_file(small: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "plot.png"
+    done = run("stats", str(small / "train.txt"), "--plot", str(plot))
+    assert done.returncode == 0
+    assert plot.stat().st_size > 10_000
+    for word in ("num_at(0,&)", "#sat", "new variables", "H3", "256"):
+        assert word in done.stdout
+    described = json.loads(run("stats", str(small / "train.txt"), "--json").stdout)
+    assert described["features"]["length"]["A"]["chi_squared"] == 0
+    refused = run("stats", str(small), "--plot", str(plot))
+    assert refused.returncode == 2
+
+
+def test_importing_the_package_and_its_data_is_light() -> None:
+    code = (
+        "import sys, time; start = time.perf_counter(); import possibleworlds;"
+        "assert time.perf_counter() - start < 0.2;"
+        "import possibleworlds.data.splits, possibleworlds.data.verify, possibleworlds.cli;"
+        "assert 'torch' not in sys.modules and 'matplotlib' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
