@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from possibleworlds.data.files import (
     data_files,
-    format_row,
+    format_rows,
     from_published,
     parse_row,
     published,
@@ -29,9 +29,11 @@ def test_the_published_form_is_the_same_everywhere(rpn: str) -> None:
 
 @given(DATA_FORMULAS, DATA_FORMULAS, st.sampled_from([0, 1]))
 def test_a_row_is_read_as_it_was_written(a: str, b: str, label: int) -> None:
-    pair = parse_row(format_row(a, b, label))
-    assert (pair.a, pair.b, pair.label) == (a, b, label)
-    assert pair.heuristics == heuristics(a, b)
+    rows = [(a, b, label), (b, a, 1 - label)]
+    for (x, y, z), line in zip(rows, format_rows(rows).splitlines(), strict=True):
+        pair = parse_row(line)
+        assert (pair.a, pair.b, pair.label) == (x, y, z)
+        assert pair.heuristics == heuristics(x, y)
 
 
 @pytest.mark.parametrize(

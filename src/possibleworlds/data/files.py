@@ -1,15 +1,15 @@
 """Reading and writing the published line format, `A,B,E,H1,H2,H3`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from possibleworlds.data.heuristics import heuristics
+from possibleworlds.data.heuristics import BIT, Literals, literals, nothing_new
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import ARITY, Formula
+from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import FormulaError, parse, render
 
 FIELDS = "A,B,E,H1,H2,H3"
@@ -24,18 +24,17 @@ class Pair(NamedTuple):
     heuristics: tuple[bool, bool, bool]
 
 
-@lru_cache(maxsize=64)
 def published(rpn: str) -> str:
     """A formula that was sampled, in the published form."""
     stack: list[str] = []
     for symbol in rpn:
-        if symbol == "~":
+        if symbol in BIT:
+            stack.append(symbol)
+        elif symbol == "~":
             stack[-1] = f"~({stack[-1]})"
-        elif symbol in ARITY:
+        else:
             right = stack.pop()
             stack[-1] = f"({stack[-1]}{symbol}{right})"
-        else:
-            stack.append(symbol)
     return stack[0]
 
 
@@ -60,10 +59,19 @@ def from_published(text: str) -> str:
     raise FormulaError("not in the published form, which is like ~((p&q))", text, 0)
 
 
-def format_row(a: str, b: str, label: int) -> str:
-    """A line of a data file, its end included."""
-    h1, h2, h3 = heuristics(a, b)
-    return f"{published(a)},{published(b)},{label},{h1:d},{h2:d},{h3:d}\n"
+def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
+    """The lines of a data file for rows that may share formulas, ends of lines included."""
+    known: dict[str, tuple[str, Literals]] = {}
+    lines = ""
+    for a, b, label in rows:
+        for rpn in (a, b):
+            if rpn not in known:
+                known[rpn] = published(rpn), literals(rpn)
+        text_a, literals_a = known[a]
+        text_b, literals_b = known[b]
+        h2, h3 = nothing_new(literals_a, literals_b)
+        lines += f"{text_a},{text_b},{label},{len(a) >= len(b):d},{h2:d},{h3:d}\n"
+    return lines
 
 
 def parse_row(line: str) -> Pair:

@@ -4,7 +4,7 @@ from itertools import islice
 
 from possibleworlds.data.groups import LEFTS, RIGHTS, Group
 
-ENTAILMENTS = 200
+ENTAILMENTS = 250
 """How many entailments a group looks at, trivial ones included."""
 
 Row = tuple[str, str, int]

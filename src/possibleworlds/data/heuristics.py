@@ -1,39 +1,40 @@
 """What can be guessed without reasoning: the three heuristics published beside each row."""
 
-from functools import lru_cache
-
 from possibleworlds.logic.formula import LETTERS
 
+Literals = tuple[int, int]
 BIT = {letter: 1 << i for i, letter in enumerate(LETTERS)}
 
 
-@lru_cache(maxsize=64)
-def literals(rpn: str) -> tuple[int, int]:
+def literals(rpn: str) -> Literals:
     """The variables that stand plain and negated in the negation normal form, as bit sets."""
     plain = negated = 0
     positive = True
     waiting: list[bool] = []
     for symbol in reversed(rpn):
-        if symbol == "~":
-            positive = not positive
-        elif symbol == ">":
-            waiting.append(not positive)
-        elif symbol in "&|":
-            waiting.append(positive)
-        else:
+        bit = BIT.get(symbol)
+        if bit:
             if positive:
-                plain |= BIT[symbol]
+                plain |= bit
             else:
-                negated |= BIT[symbol]
+                negated |= bit
             if waiting:
                 positive = waiting.pop()
+        elif symbol == "~":
+            positive = not positive
+        else:
+            waiting.append(positive is not (symbol == ">"))
     return plain, negated
+
+
+def nothing_new(a: Literals, b: Literals) -> tuple[bool, bool]:
+    """H2 and H3, from the literals of two formulas."""
+    (plain_a, negated_a), (plain_b, negated_b) = a, b
+    new_plain, new_negated = plain_b & ~plain_a, negated_b & ~negated_a
+    new_variables = (new_plain | new_negated) & ~(plain_a | negated_a)
+    return not new_variables, not (new_plain or new_negated)
 
 
 def heuristics(a: str, b: str) -> tuple[bool, bool, bool]:
     """H1: A is at least as long as B. H2: B has no new variables. H3: B* has no new literals."""
-    plain_a, negated_a = literals(a)
-    plain_b, negated_b = literals(b)
-    no_new_variables = not (plain_b | negated_b) & ~(plain_a | negated_a)
-    no_new_literals = not (plain_b & ~plain_a or negated_b & ~negated_a)
-    return len(a) >= len(b), no_new_variables, no_new_literals
+    return len(a) >= len(b), *nothing_new(literals(a), literals(b))

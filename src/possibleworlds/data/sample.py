@@ -9,12 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.logic.formula import AND, IMPLIES, LETTERS, NOT, OPERATORS, OR
+from possibleworlds.logic.formula import IMPLIES, LETTERS, NOT, OPERATORS, OR
 
 PADDING = "\0"
 CODE = {operator: np.uint8(1 + i) for i, operator in enumerate(OPERATORS)}
-NONE, ALL = np.uint64(0), ~np.uint64(0)
 FIRST_VARIABLE = np.uint8(1 + len(OPERATORS))
+ALL = ~np.uint64(0)
+FLIP_LEFT, FLIP_RIGHT = np.zeros((2, FIRST_VARIABLE, 1), np.uint64)
+FLIP_LEFT[CODE[OR]] = FLIP_RIGHT[CODE[OR]] = FLIP_RIGHT[CODE[IMPLIES]] = ALL
 
 Codes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
@@ -74,20 +76,20 @@ def truth_words(codes: Codes, columns: Words) -> Words:
     top = np.arange(count) - count
     for code in codes:
         leaf = np.flatnonzero(code >= FIRST_VARIABLE)
-        top[leaf] += count
-        stack[top[leaf]] = columns[code[leaf] - FIRST_VARIABLE]
+        place = top[leaf] + count
+        top[leaf] = place
+        stack[place] = columns[code[leaf] - FIRST_VARIABLE]
         stack[top[code == CODE[NOT]]] ^= ALL
-        for operator, flip_left, flip_right in (
-            (AND, NONE, NONE),
-            (OR, ALL, ALL),
-            (IMPLIES, NONE, ALL),
-        ):
-            # a ∨ b is ¬(¬a ∧ ¬b) and a → b is ¬(a ∧ ¬b).
-            binary = np.flatnonzero(code == CODE[operator])
-            at = top[binary] - count
-            top[binary] = at
-            both = (stack[at] ^ flip_left) & (stack[at + count] ^ flip_right)
-            stack[at] = both ^ flip_right
+        binary = np.flatnonzero((code > CODE[NOT]) & (code < FIRST_VARIABLE))
+        place = top[binary] - count
+        top[binary] = place
+        # a ∨ b is ¬(¬a ∧ ¬b) and a → b is ¬(a ∧ ¬b): with signs changed, ∧ serves for all.
+        operator = code[binary]
+        flip_right = FLIP_RIGHT[operator]
+        both = stack[place] ^ FLIP_LEFT[operator]
+        both &= stack[place + count] ^ flip_right
+        both ^= flip_right
+        stack[place] = both
     return stack[:count]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
-from possibleworlds.data.files import count_lines, format_row, read_pairs, replacing
+from possibleworlds.data.files import count_lines, format_rows, read_pairs, replacing
 from possibleworlds.data.fourtuples import Row, four_tuples
 from possibleworlds.data.groups import Range, sample_groups
 from possibleworlds.data.mutate import mutated_pairs
@@ -119,8 +119,8 @@ class Seen:
         return True
 
 
-Block = list[list[tuple[str, int]]]
-"""Units of rows that stay together: the line of each row and its key."""
+Block = list[tuple[str, list[int]]]
+"""Units of rows that stay together: their lines, and the key of each row."""
 
 
 def make_block(split: Split, seed: int, number: int) -> Block:
@@ -140,20 +140,19 @@ def make_block(split: Split, seed: int, number: int) -> Block:
             case "naive":
                 found = naive_pairs(groups)
         units = (found[i] for i in rng.permutation(len(found)))
-    return [[(format_row(*row), pair_key(row[0], row[1])) for row in unit] for unit in units]
+    return [(format_rows(unit), [pair_key(a, b) for a, b, _ in unit]) for unit in units]
 
 
 def make_rows(split: Split, seed: int, seen: Seen, workers: int) -> Iterator[str]:
-    """The lines of a split: no pair that was seen before, up to renaming, and none twice."""
+    """The lines of a split, a unit at a time: no pair seen before, up to renaming, none twice."""
     missing, fruitless = split.rows, 0
     for block in ordered_map(partial(make_block, split, seed), count(), workers):
         before = missing
-        for unit in block:
-            if not seen.add_new(key for _, key in unit):
+        for lines, keys in block:
+            if not seen.add_new(keys):
                 continue
-            for line, _ in unit:
-                yield line
-            missing -= len(unit)
+            yield lines
+            missing -= len(keys)
             if not missing:
                 return
         if split.method == "exam":
@@ -198,9 +197,10 @@ def generate(
             continue
         digest, written = hashlib.sha256(), 0
         with replacing(path) as file:
-            for written, line in enumerate(make_rows(split, seed, seen, workers), 1):
-                file.write(line)
-                digest.update(line.encode())
+            for lines in make_rows(split, seed, seen, workers):
+                file.write(lines)
+                digest.update(lines.encode())
+                written += ROWS_TOGETHER[split.method]
                 if written % 1000 == 0 or written == split.rows:
                     progress(split.name, written, split.rows)
         manifest["splits"][split.name] = {

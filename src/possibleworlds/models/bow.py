@@ -1,0 +1,58 @@
+"""Bags of words (section 3.1): a formula is the mean of its symbols' vectors, without structure."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, Batch
+from torch import Tensor, nn
+
+from possibleworlds.models.base import LEARNING_GRID, Model
+
+
+@dataclass(frozen=True)
+class LinearBowSettings:
+    """Sizes of a linear bag of words."""
+
+    size: int = 64
+    side: str = "both"  # or "left" or "right": what the classifier gets to see
+
+
+class LinearBow(Model):
+    """The baseline of Evans et al. 2018 with a linear layer on both means."""
+
+    settings_class: ClassVar[type] = LinearBowSettings
+    search_space: ClassVar[dict[str, list[Any]]] = {**LEARNING_GRID, "size": [32, 64]}
+    mlp_layers = 1
+
+    def __init__(self, settings: Any) -> None:
+        super().__init__(settings)
+        self.embedding = nn.Parameter(torch.randn(N_OPERATORS + N_VARIABLES, settings.size))
+        hidden = getattr(settings, "mlp_size", settings.size)
+        layers = getattr(settings, "mlp_layers", 1)
+        self.classifier = Classifier(settings.size, hidden, layers, settings.side)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        means = batch.shares.to(self.embedding.dtype) @ self.embedding
+        return self.classifier(means[batch.left], means[batch.right])
+
+
+@dataclass(frozen=True)
+class MlpBowSettings(LinearBowSettings):
+    """Sizes of a bag of words with a multi-layer perceptron."""
+
+    mlp_size: int = 64
+    mlp_layers: int = 2
+
+
+class MlpBow(LinearBow):
+    """The baseline of Evans et al. 2018 with a multi-layer perceptron on both means."""
+
+    settings_class: ClassVar[type] = MlpBowSettings
+    search_space: ClassVar[dict[str, list[Any]]] = {
+        **LinearBow.search_space,
+        "mlp_size": [32, 64],
+        "mlp_layers": [2, 3],
+    }

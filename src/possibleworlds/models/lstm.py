@@ -1,0 +1,97 @@
+"""LSTMs (section 3.2): as encoders of each side, and traversing A ⊨ B as one sequence."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.trees import Batch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from possibleworlds.models.base import LEARNING_GRID, Model
+from possibleworlds.models.sequences import N_SYMBOLS, Sequences, joined_of, sequences_of
+
+
+@dataclass(frozen=True)
+class LstmSettings:
+    """Sizes of a network with LSTMs."""
+
+    size: int = 64  # of embeddings and cells
+    mlp_size: int = 64
+    mlp_layers: int = 2
+
+
+class LstmEncoder(nn.Module):
+    """The final state of an LSTM over a sequence, or those of two in opposite directions."""
+
+    def __init__(self, size: int, bidirectional: bool) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(N_SYMBOLS, size)
+        self.lstm = nn.LSTM(size, size, batch_first=True, bidirectional=bidirectional)
+        self.outputs = size * (1 + bidirectional)
+
+    def forward(self, sequences: Sequences) -> Tensor:
+        """Encode each sequence, whatever it is padded with."""
+        packed = pack_padded_sequence(
+            self.embedding(sequences.symbols),
+            sequences.lengths.cpu(),
+            batch_first=True,
+            enforce_sorted=False,
+        )
+        _, (final, _) = self.lstm(packed)
+        return torch.cat(final.unbind(0), -1)
+
+
+class Lstm(Model):
+    """Hochreiter & Schmidhuber 1997, "Long Short-Term Memory": one encoder for both sides."""
+
+    settings_class: ClassVar[type] = LstmSettings
+    search_space: ClassVar[dict[str, list[Any]]] = {
+        **LEARNING_GRID,
+        "size": [32, 64],
+        "mlp_size": [32, 64],
+        "mlp_layers": [2, 3],
+    }
+    bidirectional: ClassVar[bool] = False
+    sides: ClassVar[int] = 2
+    """How many codes the classifier is given: one for each side, or one for the whole pair."""
+
+    def __init__(self, settings: LstmSettings) -> None:
+        super().__init__(settings)
+        s = settings
+        self.encoder = LstmEncoder(s.size, self.bidirectional)
+        self.classifier = Classifier(self.encoder.outputs, s.mlp_size, s.mlp_layers)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        codes = self.encoder(sequences_of(batch))
+        return self.classifier(codes[batch.left], codes[batch.right])
+
+
+class BiLstm(Lstm):
+    """Schuster & Paliwal 1997, "Bidirectional Recurrent Neural Networks", with LSTM cells."""
+
+    bidirectional: ClassVar[bool] = True
+
+
+class LstmTraversal(Lstm):
+    """Rocktäschel et al. 2015, "Reasoning about Entailment...": one pass over A ⊨ B."""
+
+    def __init__(self, settings: LstmSettings) -> None:
+        Model.__init__(self, settings)
+        s = settings
+        self.encoder = LstmEncoder(s.size, self.bidirectional)
+        self.classifier = Classifier(self.encoder.outputs, s.mlp_size, s.mlp_layers, side="left")
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        sequences, _ = joined_of(batch)
+        codes = self.encoder(sequences)
+        return self.classifier(codes, codes)
+
+
+class BiLstmTraversal(LstmTraversal):
+    """As LstmTraversal, in both directions."""
+
+    bidirectional: ClassVar[bool] = True
