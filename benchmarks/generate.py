@@ -20,8 +20,8 @@ from possibleworlds.data.files import parse_row
 from possibleworlds.data.splits import Seen, Split, make_rows
 from possibleworlds.logic.formula import Formula
 
-ROUNDS = 7
-ROWS = 40_000
+ROUNDS = 5
+ROWS = 100_000
 
 
 def row_against_query() -> tuple[float, float, float]:

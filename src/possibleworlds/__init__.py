@@ -1,5 +1,7 @@
 """Propositional entailment: data with guarantees, every network of the paper, and exact answers."""
 
+from typing import TYPE_CHECKING
+
 from possibleworlds.errors import UserError
 from possibleworlds.logic import (
     Formula,
@@ -12,6 +14,19 @@ from possibleworlds.logic import (
     to_text,
 )
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from possibleworlds.training.predictor import Predictor
+
+
+def load(run: "str | Path") -> "Predictor":
+    """The trained network of a run folder; needs torch (`pip install possibleworlds[train]`)."""
+    from possibleworlds.training.predictor import load as load_predictor
+
+    return load_predictor(run)
+
+
 __version__ = "0.1.0"
 __all__ = [
     "Formula",
@@ -21,6 +36,7 @@ __all__ = [
     "entails",
     "equivalent",
     "evaluate",
+    "load",
     "parse",
     "to_text",
 ]

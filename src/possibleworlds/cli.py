@@ -31,6 +31,7 @@ from possibleworlds.logic.syntax import Style, parse, to_text
 
 if TYPE_CHECKING:
     from possibleworlds.data.statistics import FileStatistics, SplitStatistics
+    from possibleworlds.training.predictor import Predictor
 
 app = typer.Typer(
     name="possibleworlds",
@@ -67,8 +68,12 @@ def main() -> None:
         fail(str(error))
     except USAGE_ERROR as error:
         fail(error.format_message())
-    except KeyboardInterrupt:
-        err.print("interrupted")
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "safetensors", "matplotlib"):
+            raise
+        fail(f"{error.name} is missing: pip install possibleworlds[train]")
+    except KeyboardInterrupt as interrupt:
+        err.print(f"interrupted {interrupt}".strip(), markup=False)
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -126,11 +131,15 @@ def entails(
     solver: Annotated[
         str | None, typer.Option(help="Decide by this solver of python-sat, say minisat22.")
     ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Ask this trained network as well.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Does A entail B? Exit code 0 for yes, 1 for no with a countermodel.
 
-    Formulas may be written in ASCII, Unicode or LaTeX, with any names for variables.
+    Formulas may be written in ASCII, Unicode or LaTeX, with any names for variables. With --model
+    the answer of a trained network stands beside the exact one.
 
     Examples:
 
@@ -145,18 +154,27 @@ def entails(
     if not premises:
         raise UserError("no premise; give A and B, or B and --premise A")
     a = conjunction(premises)
-    model = possibleworlds.countermodel(a, conclusion, solver)
+    refuting = possibleworlds.countermodel(a, conclusion, solver)
+    asked = {}
+    if model:
+        asked = {
+            "model": str(model),
+            "probability": possibleworlds.load(model).probability(a, conclusion),
+        }
     if as_json:
-        print_json({"entails": model is None, "countermodel": model})
-    elif model is None:
-        out.print(f"yes: {', '.join(map(to_text, premises))} ⊨ {to_text(conclusion)}", markup=False)
-    else:
-        out.print(f"no: {', '.join(map(to_text, premises))} ⊭ {to_text(conclusion)}", markup=False)
-        values = ", ".join(
-            f"{name} {'true' if value else 'false'}" for name, value in model.items()
-        )
+        print_json({"entails": refuting is None, "countermodel": refuting, **asked})
+        raise typer.Exit(0 if refuting is None else 1)
+    answer, sign = ("yes", "⊨") if refuting is None else ("no", "⊭")
+    out.print(
+        f"{answer}: {', '.join(map(to_text, premises))} {sign} {to_text(conclusion)}", markup=False
+    )
+    if refuting is not None:
+        values = ", ".join(f"{v} {'true' if x else 'false'}" for v, x in refuting.items())
         out.print(f"countermodel: {values}", markup=False)
-    raise typer.Exit(0 if model is None else 1)
+    if model:
+        thought = "yes" if asked["probability"] > 0.5 else "no"
+        out.print(f"{model} says {thought}: P(A ⊨ B) = {asked['probability']:.4f}", markup=False)
+    raise typer.Exit(0 if refuting is None else 1)
 
 
 def conjunction(formulas: list[Formula]) -> Formula:
@@ -417,3 +435,225 @@ def print_requirements(described: "FileStatistics") -> None:
         sampling.add_row(f"{count}", f"{refuted:.1%}", f"{accuracy:.1%}")
     out.print()
     out.print(sampling)
+
+
+def parse_set(given: list[str]) -> dict[str, str]:
+    """The names and values of settings given as name=value."""
+    pairs = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UserError(f"--set {text}: a setting is given as name=value")
+        pairs[name] = value
+    return pairs
+
+
+@app.command()
+def train(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A network, or module:Class.")],
+    data: Annotated[Path, typer.Option(metavar="DIR", help="Has train.txt and validate.txt.")],
+    run: Annotated[Path, typer.Option("--out", metavar="RUN", help="The folder of the run.")],
+    epochs: Annotated[float | None, typer.Option(help="How long: passes over the data.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="How long, instead of epochs.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting.")
+    ] = None,
+    side: Annotated[
+        Literal["left", "right"] | None, typer.Option(help="Let it see one side only.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same weights.")] = 0,
+    device: Annotated[str, typer.Option(help="As PyTorch names it.")] = "cpu",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write events for TensorBoard as well.")
+    ] = False,
+) -> None:
+    """Train a network; the weights of the best validation step are kept.
+
+    `possibleworlds models` lists the networks, and `--set` changes any of their settings. Ctrl-C
+    saves the run, and --resume goes on with it.
+
+    Examples:
+
+        possibleworlds train treenet --data data --out runs/treenet --minutes 5
+
+        possibleworlds train possibleworldnet --data data --out runs/pwn --set worlds=64
+    """
+    from possibleworlds.training.loop import Job, StopRequestedError, Trainer
+    from possibleworlds.training.loop import train as train_network
+
+    given = parse_set(settings or [])
+    chosen = {"epochs": epochs, "minutes": minutes, "side": side}
+    given |= {name: str(value) for name, value in chosen.items() if value is not None}
+    job = Job(model, data, run, given, seed, device, resume)
+    writer = summary_writer(run) if tensorboard else None
+    columns_shown = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[shown]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+
+    with Progress(*columns_shown, console=err) as progress:
+        bar = progress.add_task(model, total=1.0, shown="")
+
+        def show(trainer: Trainer) -> None:
+            now = trainer.progress
+            speed = now.step * trainer.settings.batch_size / max(now.seconds, 1e-9)
+            shown = f"step {now.step:,}  loss {now.loss:.3f}  accuracy {now.accuracy:.1%}"
+            if now.history:
+                shown += f"  validation {now.history[-1]['validation']:.1%}"
+            progress.update(
+                bar, completed=trainer.share_done, shown=f"{shown}  {speed:,.0f} pairs/s"
+            )
+
+        def write(trainer: Trainer) -> None:
+            line = trainer.progress.history[-1]
+            if writer:
+                for name in ("loss", "accuracy", "validation"):
+                    writer.add_scalar(name, line[name], line["step"])
+            err.print(
+                f"step {line['step']:>8,}  loss {line['loss']:.4f}  accuracy {line['accuracy']:.2%}"
+                f"  validation {line['validation']:.2%}"
+            )
+
+        try:
+            trained = train_network(job, show, write)
+        except StopRequestedError:
+            raise KeyboardInterrupt(f"{run} is saved; --resume goes on with it") from None
+    best = trained.progress
+    err.print(f"{run}: {best.best_accuracy:.2%} of validation at step {best.best_step:,}")
+
+
+def summary_writer(run: Path) -> Any:
+    """What writes events for TensorBoard."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise UserError("--tensorboard needs tensorboard: pip install tensorboard") from None
+    return SummaryWriter(run / "tensorboard")
+
+
+def load_run(run: Path, worlds: int | None) -> "Predictor":
+    """A trained network, with another number of worlds where one is wanted."""
+    predictor = possibleworlds.load(run)
+    if worlds is not None:
+        if not hasattr(predictor.model, "n_worlds"):
+            raise UserError(f"{run} imagines no worlds, so --worlds makes no sense")
+        predictor.model.n_worlds = worlds
+    return predictor
+
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+Worlds = Annotated[int | None, typer.Option(min=1, help="Worlds, if not those of the training.")]
+
+
+@app.command()
+def evaluate(
+    run: Run,
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Data files or folders.")],
+    worlds: Worlds = None,
+    as_json: Json = False,
+) -> None:
+    """How often a trained network is right, with a 95 % interval, and by size of the pairs.
+
+    Example: `possibleworlds evaluate runs/treenet data/test_easy.txt data/test_hard.txt`
+    """
+    from possibleworlds.data.arrays import load_pairs
+    from possibleworlds.data.files import data_files
+    from possibleworlds.training.batches import Dataset
+    from possibleworlds.training.evaluation import describe, log_probabilities
+
+    predictor = load_run(run, worlds)
+    found: dict[Path, dict[str, Any]] = {}
+    with progress_bars() as progress:
+        for path in data_files(paths):
+            data = Dataset(load_pairs(path))
+            bar = progress.add_task(path.name, total=len(data))
+            answers = log_probabilities(
+                predictor.model, data, progress=lambda rows, bar=bar: progress.advance(bar, rows)
+            )
+            found[path] = describe(answers.argmax(1) == data.pairs.label, data)
+    if as_json:
+        for path, result in found.items():
+            print_json({"file": str(path), **result})
+        return
+    table = columns("file", "rows", "accuracy", "95 % interval")
+    for path, result in found.items():
+        low, high = result["interval"]
+        table.add_row(
+            path.name, f"{result['rows']:,}", f"{result['accuracy']:.2%}", f"{low:.2%} - {high:.2%}"
+        )
+    out.print(table)
+    for path, result in found.items():
+        for what in ("variables", "operators"):
+            parts = result[f"by_{what}"]
+            table = columns(f"{path.stem}, by {what}", *parts)
+            table.add_row("accuracy", *(f"{part['accuracy']:.1%}" for part in parts.values()))
+            table.add_row("rows", *(f"{part['rows']}" for part in parts.values()))
+            out.print()
+            out.print(table)
+
+
+@app.command()
+def predict(
+    run: Run,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A data file.")],
+    worlds: Worlds = None,
+    as_json: Json = False,
+) -> None:
+    """Write the probability that A entails B for each row of a file, a line each.
+
+    Example: `possibleworlds predict runs/treenet data/test_exam.txt`
+    """
+    import numpy as np
+
+    from possibleworlds.data.arrays import load_pairs
+    from possibleworlds.training.batches import Dataset
+    from possibleworlds.training.evaluation import log_probabilities
+
+    predictor = load_run(run, worlds)
+    data = Dataset(load_pairs(file))
+    with progress_bars() as progress:
+        bar = progress.add_task(file.name, total=len(data))
+        answers = log_probabilities(
+            predictor.model, data, progress=lambda rows: progress.advance(bar, rows)
+        )
+    for line, probability in enumerate(np.exp(answers[:, 1]).tolist(), 1):
+        if as_json:
+            print_json({"line": line, "probability": probability})
+        else:
+            print(f"{probability:.6f}")
+
+
+@app.command()
+def models(as_json: Json = False) -> None:
+    """List the networks, with their parameters and what the paper measured.
+
+    Example: `possibleworlds models`
+    """
+    from possibleworlds.models.registry import REGISTRY, resolve
+
+    lines = []
+    for name, entry in REGISTRY.items():
+        kind = resolve(name)
+        made = kind(kind.settings_class())
+        lines.append(
+            {
+                "name": name,
+                "parameters": sum(weight.numel() for weight in made.parameters()),
+                "paper_validation": entry.paper[0] if entry.paper else None,
+                "about": entry.about,
+            }
+        )
+    if as_json:
+        for line in lines:
+            print_json(line)
+        return
+    table = columns("network", "parameters", "paper, validation")
+    table.add_column("")
+    for line in lines:
+        paper = f"{line['paper_validation']} %" if line["paper_validation"] else "-"
+        table.add_row(line["name"], f"{line['parameters']:,}", paper, line["about"])
+    out.print(table)

@@ -13,6 +13,7 @@ from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import FormulaError, parse, render
 
 FIELDS = "A,B,E,H1,H2,H3"
+BITS = ("0", "1")
 
 
 class Pair(NamedTuple):
@@ -70,7 +71,8 @@ def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
         text_a, literals_a = known[a]
         text_b, literals_b = known[b]
         h2, h3 = nothing_new(literals_a, literals_b)
-        lines += f"{text_a},{text_b},{label},{len(a) >= len(b):d},{h2:d},{h3:d}\n"
+        bits = BITS[label], BITS[len(a) >= len(b)], BITS[h2], BITS[h3]
+        lines += f"{text_a},{text_b},{','.join(bits)}\n"
     return lines
 
 
@@ -80,7 +82,7 @@ def parse_row(line: str) -> Pair:
     if len(fields) != FIELDS.count(",") + 1:
         raise UserError(f"{len(fields)} fields where a line has {FIELDS}")
     a, b, *bits = fields
-    if any(bit not in ("0", "1") for bit in bits):
+    if any(bit not in BITS for bit in bits):
         raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {','.join(bits)!r}")
     label, h1, h2, h3 = (int(bit) for bit in bits)
     return Pair(from_published(a), from_published(b), label, (bool(h1), bool(h2), bool(h3)))

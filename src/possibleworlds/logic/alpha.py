@@ -5,12 +5,14 @@ from hashlib import blake2b
 
 from possibleworlds.logic.formula import ARITY, CONSTANTS, LETTERS, Formula
 
+FIRST_LETTERS = [LETTERS[:count].encode() for count in range(len(LETTERS) + 1)]
+
 
 def de_bruijn(a: str, b: str) -> bytes:
     """A pair over the variables a to z, renamed so that they first occur in alphabetical order."""
     pair = f"{a},{b}".encode()
     order = bytes(dict.fromkeys(pair.translate(None, b"~&|>,")))
-    return pair.translate(bytes.maketrans(order, LETTERS[: len(order)].encode()))
+    return pair.translate(bytes.maketrans(order, FIRST_LETTERS[len(order)]))
 
 
 def pair_key(a: str, b: str) -> int:

@@ -2,8 +2,9 @@
 
 from typing import Any, ClassVar
 
-from possibleworlds.models.trees import Batch
 from torch import Tensor, nn
+
+from possibleworlds.models.trees import Batch
 
 LEARNING_GRID: dict[str, list[Any]] = {
     "learning_rate": [1e-5, 1e-4, 1e-3],

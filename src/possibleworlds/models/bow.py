@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from possibleworlds.models.classifier import Classifier
-from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, Batch
 from torch import Tensor, nn
 
 from possibleworlds.models.base import LEARNING_GRID, Model
+from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, Batch
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,15 @@ class LinearBow(Model):
 
     settings_class: ClassVar[type] = LinearBowSettings
     search_space: ClassVar[dict[str, list[Any]]] = {**LEARNING_GRID, "size": [32, 64]}
-    mlp_layers = 1
 
-    def __init__(self, settings: Any) -> None:
+    def __init__(self, settings: LinearBowSettings) -> None:
         super().__init__(settings)
         self.embedding = nn.Parameter(torch.randn(N_OPERATORS + N_VARIABLES, settings.size))
-        hidden = getattr(settings, "mlp_size", settings.size)
-        layers = getattr(settings, "mlp_layers", 1)
-        self.classifier = Classifier(settings.size, hidden, layers, settings.side)
+        self.classifier = self.make_classifier(settings)
+
+    def make_classifier(self, settings: Any) -> Classifier:
+        """What is put on top of both means: no hidden layer."""
+        return Classifier(settings.size, 0, 1, settings.side)
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
@@ -56,3 +57,7 @@ class MlpBow(LinearBow):
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
+
+    def make_classifier(self, settings: Any) -> Classifier:
+        """What is put on top of both means: hidden layers."""
+        return Classifier(settings.size, settings.mlp_size, settings.mlp_layers, settings.side)

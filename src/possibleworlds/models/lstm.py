@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from possibleworlds.models.classifier import Classifier
-from possibleworlds.models.trees import Batch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from possibleworlds.models.base import LEARNING_GRID, Model
-from possibleworlds.models.sequences import N_SYMBOLS, Sequences, joined_of, sequences_of
+from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.sequences import N_SYMBOLS, Sequences
+from possibleworlds.models.trees import Batch
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class LstmEncoder(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(N_SYMBOLS, size)
         self.lstm = nn.LSTM(size, size, batch_first=True, bidirectional=bidirectional)
-        self.outputs = size * (1 + bidirectional)
+        self.size = size * (1 + bidirectional)
 
     def forward(self, sequences: Sequences) -> Tensor:
-        """Encode each sequence, whatever it is padded with."""
+        """Encode each sequence; the LSTM stops where the padding begins."""
         packed = pack_padded_sequence(
             self.embedding(sequences.symbols),
             sequences.lengths.cpu(),
@@ -54,18 +54,19 @@ class Lstm(Model):
         "mlp_layers": [2, 3],
     }
     bidirectional: ClassVar[bool] = False
-    sides: ClassVar[int] = 2
-    """How many codes the classifier is given: one for each side, or one for the whole pair."""
+    seen_by_classifier: ClassVar[str] = "both"
 
     def __init__(self, settings: LstmSettings) -> None:
         super().__init__(settings)
         s = settings
         self.encoder = LstmEncoder(s.size, self.bidirectional)
-        self.classifier = Classifier(self.encoder.outputs, s.mlp_size, s.mlp_layers)
+        self.classifier = Classifier(
+            self.encoder.size, s.mlp_size, s.mlp_layers, self.seen_by_classifier
+        )
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        codes = self.encoder(sequences_of(batch))
+        codes = self.encoder(batch.sequences)
         return self.classifier(codes[batch.left], codes[batch.right])
 
 
@@ -76,17 +77,13 @@ class BiLstm(Lstm):
 
 
 class LstmTraversal(Lstm):
-    """Rocktäschel et al. 2015, "Reasoning about Entailment...": one pass over A ⊨ B."""
+    """Rocktäschel et al. 2015, "Reasoning about Entailment with Neural Attention": A ⊨ B in one."""
 
-    def __init__(self, settings: LstmSettings) -> None:
-        Model.__init__(self, settings)
-        s = settings
-        self.encoder = LstmEncoder(s.size, self.bidirectional)
-        self.classifier = Classifier(self.encoder.outputs, s.mlp_size, s.mlp_layers, side="left")
+    seen_by_classifier: ClassVar[str] = "left"
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        sequences, _ = joined_of(batch)
+        sequences, _ = batch.joined
         codes = self.encoder(sequences)
         return self.classifier(codes, codes)
 

@@ -1,0 +1,107 @@
+"""A PossibleWorldNet that looks for the world that refutes an entailment, instead of hoping for it.
+
+Each pair starts from random worlds of its own. They move down the gradient of
+z = W_f [sat3(w, A), sat3(w, B)] + b_f, which says how well w agrees with "A entails B", and the
+product is taken over where they arrive. There is no logic in it, only what the network has learnt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from possibleworlds.models.possibleworldnet import (
+    PossibleWorldNet,
+    PossibleWorldNetSettings,
+    all_worlds,
+)
+from possibleworlds.models.sat3 import Evaluation, scores
+from possibleworlds.models.trees import Batch
+
+
+@dataclass(frozen=True)
+class GuidedWorldNetSettings(PossibleWorldNetSettings):
+    """Sizes of a GuidedWorldNet, and how far its worlds move."""
+
+    worlds: int = 32
+    steps: int = 4  # T; in training 1 to T, drawn for each batch
+    step_length: float = 0.5
+
+
+class Found(NamedTuple):
+    """The worlds a search ended with, [rows, n, k], and what each says of its pair, [rows, n]."""
+
+    worlds: Tensor
+    z: Tensor  # low where the world refutes "A entails B"
+
+
+class GuidedWorldNet(PossibleWorldNet):
+    """The paper's PossibleWorldNet, with worlds guided by its own gradient."""
+
+    settings: GuidedWorldNetSettings
+    settings_class: ClassVar[type] = GuidedWorldNetSettings
+    search_space: ClassVar[dict[str, list[Any]]] = {
+        **PossibleWorldNet.search_space,
+        "worlds": [16, 32, 64],
+        "steps": [3, 4, 6, 8],
+        "step_length": [0.3, 0.5, 0.7],
+    }
+
+    def __init__(self, settings: GuidedWorldNetSettings) -> None:
+        super().__init__(settings)
+        self.steps = settings.steps  # to be set for an evaluation with more; 0 is the plain model
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        if self.steps == 0:
+            return super().forward(batch)
+        steps = self.steps
+        if self.training:
+            steps = 1 + int(torch.randint(steps, ()))
+        return all_worlds(self.find(batch, steps).z)
+
+    def find(self, batch: Batch, steps: int | None = None, worlds: Tensor | None = None) -> Found:
+        """Search each pair's worlds for a refutation, from the given ones or random ones."""
+        if worlds is None:
+            # In evaluation all pairs start alike, so that none depends on what else is asked.
+            starts = len(batch.left) if self.training else 1
+            worlds = self.draw_worlds(starts, self.n_worlds).expand(len(batch.left), -1, -1)
+        worlds = self.search(batch, worlds, self.steps if steps is None else steps)
+        order, parameters = batch.private_messages, self.parameters_of_sat3
+        as_left, as_right = scores(order, worlds, parameters, self.workspace)
+        return Found(worlds, as_left[0::2] + as_right[1::2] + self.f.bias)
+
+    @torch.no_grad()
+    def search(self, batch: Batch, worlds: Tensor, steps: int) -> Tensor:
+        """Move the worlds so many steps of fixed length down z, within [-1, 1]."""
+        order, parameters = batch.private_messages, self.parameters_of_sat3
+        n = worlds.shape[1]
+        # z adds up the left share of each even tree and the right share of each odd one.
+        of_scores = worlds.new_zeros(2, sum(order.sizes[i] for i in order.root_groups))
+        for side in (0, 1):
+            of_scores[side].index_fill_(0, order.roots[side::2], 1.0)
+        of_scores = of_scores.repeat_interleave(n, 1)
+        for _ in range(steps):
+            evaluation = Evaluation(order, worlds, parameters, self.workspace)
+            evaluation.forward()
+            down, _ = evaluation.backward(of_scores, of_parameters=False, of_worlds=True)
+            assert down is not None
+            length = torch.linalg.vector_norm(down, dim=-1, keepdim=True)
+            down *= self.settings.step_length / length.clamp_min_(1e-30)
+            worlds = (worlds - down).clamp_(-1, 1)
+        return worlds
+
+    @torch.no_grad()
+    def assignments(self, worlds: Tensor) -> Tensor:
+        """Read worlds [..., k] as truth assignments [..., 26], by the network's own judgement.
+
+        A variable v counts as true in a world that refutes "v entails not v" better than
+        "not v entails v". The variables are those the network sees, after any permutation.
+        """
+        true = torch.nn.functional.normalize(worlds[..., None, None, :] @ self.w4, dim=-1)
+        false = torch.nn.functional.normalize(true @ self.w1[0] + self.b1[0], dim=-1)
+        left, right = self.f.weight.view(2, -1)
+        return ((true - false) @ (left - right)).squeeze(-1) < 0

@@ -1,0 +1,87 @@
+"""The PossibleWorldNet (section 3.3): does A entail B in every one of n imagined worlds?
+
+What the paper leaves open, and what makes it learn at all: worlds are uniform on [-1, 1] and drawn
+anew for each batch, the product over them is taken in log space, and f starts with large weights
+and with a bias that puts P(A entails B) at one half, so that the loss does not start on a plateau.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from possibleworlds.models.base import LEARNING_GRID, Model
+from possibleworlds.models.sat3 import Parameters, Workspace, scores
+from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, SLOTS, Batch, uniform
+
+
+@dataclass(frozen=True)
+class PossibleWorldNetSettings:
+    """Sizes of a PossibleWorldNet."""
+
+    size: int = 32  # d, of the vectors that stand for a formula in a world
+    world_size: int = 26  # k, of the vectors that stand for a world
+    worlds: int = 128  # n
+    fixed_worlds: bool = False  # the same in every batch
+    seed_of_worlds: int = 0  # where they are fixed
+    gain: float = 12.0  # of W_f at the start, over the usual
+
+
+class PossibleWorldNet(Model):
+    """Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.3."""
+
+    settings_class: ClassVar[type] = PossibleWorldNetSettings
+    search_space: ClassVar[dict[str, list[Any]]] = {
+        **LEARNING_GRID,
+        "size": [32, 64],
+        "worlds": [1, 4, 16, 32, 64, 128, 256],
+    }
+
+    def __init__(self, settings: PossibleWorldNetSettings) -> None:
+        super().__init__(settings)
+        s = settings
+        self.n_worlds = s.worlds  # to be set for an evaluation with more, or fewer
+        d, k = s.size, s.world_size
+        self.w4 = nn.Parameter(uniform(N_VARIABLES, k, d, fan_in=k))
+        # W1 of each operator, cut into the part for each argument, and transposed: x @ w1[slot].
+        self.w1 = nn.Parameter(uniform(len(SLOTS), d, d, fan_in=2 * d))
+        self.b1 = nn.Parameter(uniform(N_OPERATORS, d, fan_in=2 * d))
+        self.f = nn.Linear(2 * d, 1)
+        with torch.no_grad():
+            self.f.weight *= s.gain
+            self.f.bias.fill_(math.log(s.worlds / 0.7))
+        self.workspace = Workspace()
+
+    def draw_worlds(self, *shape: int) -> Tensor:
+        """Imagine worlds: [*shape, k] of numbers uniform on [-1, 1]."""
+        generator = None
+        if self.settings.fixed_worlds:
+            generator = torch.Generator().manual_seed(self.settings.seed_of_worlds)
+        # Drawn on the CPU, so that they are the same on every device.
+        worlds = torch.rand(*shape, self.settings.world_size, generator=generator)
+        return (2 * worlds - 1).to(self.f.weight)
+
+    @property
+    def parameters_of_sat3(self) -> Parameters:
+        """What sat3 and f have learnt."""
+        return Parameters(self.w4, self.w1, self.b1, self.f.weight.view(2, -1))
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        worlds = self.draw_worlds(1, self.n_worlds)
+        parameters = self.parameters_of_sat3
+        as_left, as_right = scores(batch.messages, worlds, parameters, self.workspace)
+        left, right = as_left.index_select(0, batch.left), as_right.index_select(0, batch.right)
+        return all_worlds(left + right + self.f.bias)
+
+
+def all_worlds(z: Tensor) -> Tensor:
+    """Give log(1 - P) and log P for P the product of sigmoid(z) over the last dimension."""
+    log_p = nn.functional.logsigmoid(z).sum(-1)
+    # The bound is only met where P is exactly 1 in this precision, and log 0 would follow.
+    log_q = torch.log(-torch.expm1(log_p.clamp(max=-1e-30)))
+    return torch.stack((log_q, log_p), -1)

@@ -1,0 +1,1 @@
+"""Batches, the loop, checkpoints, evaluation and predictions."""

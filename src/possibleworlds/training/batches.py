@@ -1,0 +1,71 @@
+"""A data set as batches for the networks: 4-tuples stay together under one permutation."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from possibleworlds.data.arrays import Pairs
+from possibleworlds.models.trees import N_VARIABLES, Batch, Device, Forest, Ints
+
+NODES_AT_ONCE = 4000
+"""How many nodes a batch of an evaluation has, which bounds its memory."""
+
+
+class Dataset:
+    """Pairs ready to be given to a network."""
+
+    def __init__(self, pairs: Pairs, device: Device = "cpu") -> None:
+        self.pairs, self.device = pairs, device
+        self.forest = Forest(pairs.code, pairs.offsets)
+        self.together = pairs.rows_together
+        if self.together == 4:
+            left, right = pairs.left.reshape(-1, 4), pairs.right.reshape(-1, 4)
+            self.formulas = np.concatenate((left[:, :2], right[:, :2]), 1)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def epoch(
+        self, batch_size: int, permute_symbols: bool, rng: np.random.Generator, skip: int = 0
+    ) -> Iterator[tuple[Batch, Tensor]]:
+        """All rows in random order, after so many batches; with the label of each row."""
+        units = len(self) // self.together
+        order = rng.permutation(units)
+        permutations = np.tile(np.arange(N_VARIABLES), (units, 1))
+        if permute_symbols:
+            permutations = rng.permuted(permutations, axis=1)
+        step = batch_size // self.together
+        for start in range(skip * step, units, step):
+            chosen = order[start : start + step]
+            yield self.batch(chosen, permutations[start : start + step])
+
+    def batch(self, units: Ints, permutations: Ints) -> tuple[Batch, Tensor]:
+        """Some 4-tuples, or rows, and their labels."""
+        if self.together == 4:
+            made = Batch.of_four_tuples(
+                self.forest, self.formulas[units], permutations, self.device
+            )
+            labels = self.pairs.label.reshape(-1, 4)[units].ravel()
+        else:
+            left, right = self.pairs.left[units], self.pairs.right[units]
+            made = Batch.of(
+                self.forest, left, right, permutations, np.arange(len(units)), self.device
+            )
+            labels = self.pairs.label[units]
+        return made, torch.from_numpy(labels).to(self.device)
+
+    def steps_per_epoch(self, batch_size: int) -> int:
+        """The number of batches that an epoch has."""
+        return -(-len(self) // batch_size)
+
+    def in_order_of_size(self) -> Iterator[tuple[Ints, Batch]]:
+        """All rows, as the file has them, in batches of about equal work: row numbers and batch."""
+        length = np.diff(self.pairs.offsets)
+        nodes = length[self.pairs.left] + length[self.pairs.right]
+        order = np.argsort(nodes, kind="stable")
+        cut = np.flatnonzero(np.diff(np.cumsum(nodes[order]) // NODES_AT_ONCE)) + 1
+        for rows in np.split(order, cut):
+            left, right = self.pairs.left[rows], self.pairs.right[rows]
+            yield rows, Batch.of(self.forest, left, right, device=self.device)

@@ -1,0 +1,137 @@
+"""Run folders: a network and all that is needed to use it, or to go on training it.
+
+    run.json             what was trained how and on what, and the metrics so far
+    model.safetensors    the weights of the best validation step
+    state.safetensors    the whole state of the last checkpoint, to go on from
+    metrics.jsonl        a line for each evaluation
+
+Files are replaced whole, and the state holds all that must fit together, so that a run can be
+killed at any moment. Nothing is ever unpickled.
+"""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+import possibleworlds
+from possibleworlds.data.files import replacing
+from possibleworlds.errors import UserError
+from possibleworlds.logic.formula import LETTERS, OPERATORS
+from possibleworlds.models.base import Model
+from possibleworlds.models.registry import make_settings, resolve
+from possibleworlds.training.settings import TrainingSettings
+
+FORMAT = 1
+RUN, MODEL, STATE, METRICS = "run.json", "model.safetensors", "state.safetensors", "metrics.jsonl"
+
+
+def describe_run(
+    name: str,
+    settings: Any,
+    training: TrainingSettings,
+    seed: int,
+    data: dict[str, str],
+) -> dict[str, Any]:
+    """What run.json says before anything is trained."""
+    return {
+        "format": FORMAT,
+        "version": possibleworlds.__version__,
+        "model": name,
+        "settings": asdict(settings),
+        "training": asdict(training),
+        "seed": seed,
+        "vocabulary": [*OPERATORS, *LETTERS],
+        "data": data,
+        "torch": torch.__version__,
+    }
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace a JSON file."""
+    with replacing(path) as file:
+        file.write(json.dumps(value, indent=2) + "\n")
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """What run.json says, checked."""
+    path = folder / RUN
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{folder} is not a run: it has no {RUN}") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    if not isinstance(run, dict) or "format" not in run:
+        raise UserError(f"{path} does not describe a run")
+    if run["format"] != FORMAT:
+        raise UserError(f"{path} has format {run['format']}; this version reads {FORMAT}")
+    missing = {"model", "settings", "training", "vocabulary", "seed", "data"} - run.keys()
+    if missing:
+        raise UserError(f"{path} lacks {', '.join(sorted(missing))}")
+    if run["vocabulary"] != [*OPERATORS, *LETTERS]:
+        raise UserError(f"{path} has another vocabulary than this version")
+    return run
+
+
+def make_model(run: dict[str, Any], path: Path) -> Model:
+    """The network that a run describes, with weights as at its start."""
+    if not isinstance(run["settings"], dict) or not isinstance(run["model"], str):
+        raise UserError(f"{path / RUN} does not describe a network")
+    kind = resolve(run["model"])
+    try:
+        return kind(make_settings(kind, run["settings"]))
+    except (TypeError, ValueError, RuntimeError, KeyError) as error:
+        raise UserError(f"{path / RUN} has settings that make no network: {error}") from None
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """Replace a safetensors file."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            plain = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
+            file.write(save(plain, metadata))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors of a safetensors file, and its metadata."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except FileNotFoundError:
+        raise UserError(f"{path.parent} is not a run: it has no {path.name}") from None
+    except (OSError, SafetensorError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+
+
+def load_weights(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
+    """Give a network its weights, with names and shapes checked."""
+    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            expected, has = wanted.get(name, "nothing"), found.get(name, "nothing")
+            raise UserError(f"{path}: {name} is {has} where the network has {expected}")
+    model.load_state_dict(tensors)
+
+
+def load_model(folder: Path) -> Model:
+    """The network of a run, with the weights of its best validation step."""
+    run = read_run(folder)
+    model = make_model(run, folder)
+    tensors, _ = load_tensors(folder / MODEL)
+    load_weights(model, tensors, folder / MODEL)
+    return model.eval()

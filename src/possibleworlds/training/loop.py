@@ -1,0 +1,312 @@
+"""The training loop: Adam, symbol permutation, and the best validation step kept (section 4)."""
+
+import json
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from possibleworlds.data.arrays import load_pairs
+from possibleworlds.data.files import replacing
+from possibleworlds.data.splits import sha256
+from possibleworlds.errors import UserError
+from possibleworlds.models.base import Model
+from possibleworlds.models.registry import resolve
+from possibleworlds.training import checkpoint
+from possibleworlds.training.batches import Dataset
+from possibleworlds.training.evaluation import log_probabilities
+from possibleworlds.training.settings import TrainingSettings, read_settings
+
+SECONDS_BETWEEN_CHECKPOINTS = 60.0
+DATA_FILES = ("train.txt", "validate.txt")
+
+
+@dataclass
+class Progress:
+    """Where a run is."""
+
+    step: int = 0
+    seconds: float = 0.0
+    best_accuracy: float = 0.0
+    best_step: int = 0
+    loss: float = math.nan
+    accuracy: float = math.nan
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+class StopRequestedError(Exception):
+    """The user wants the run to stop; its state is saved."""
+
+
+class Trainer:
+    """One network in training."""
+
+    def __init__(
+        self,
+        model: Model,
+        settings: TrainingSettings,
+        train: Dataset,
+        validate: Dataset,
+        seed: int,
+    ) -> None:
+        self.model, self.settings, self.seed = model, settings, seed
+        self.train, self.validate = train, validate
+        self.weights = dict(model.named_parameters())
+        self.averages = {name: w.detach().clone() for name, w in self.weights.items()}
+        self.optimizer = torch.optim.Adam(self.weights.values(), settings.learning_rate, fused=True)
+        self.progress = Progress()
+        self.per_epoch = train.steps_per_epoch(settings.batch_size)
+        self.total_steps = max(1, round(settings.epochs * self.per_epoch))
+
+    @property
+    def share_done(self) -> float:
+        """How much of the run is behind it, from 0 to 1: by steps, or by time where that counts."""
+        if self.settings.minutes:
+            return min(1.0, self.progress.seconds / (60 * self.settings.minutes))
+        return self.progress.step / self.total_steps
+
+    def batches(self) -> Iterator[tuple[Any, Tensor]]:
+        """Batches from where the run is, without end; the same for the same seed and step."""
+        while True:
+            epoch, skip = divmod(self.progress.step, self.per_epoch)
+            rng = np.random.default_rng([self.seed, epoch])
+            settings = self.settings
+            yield from self.train.epoch(settings.batch_size, settings.permute_symbols, rng, skip)
+
+    def learn(self, batch: Any, labels: Tensor) -> tuple[float, float]:
+        """One step of Adam; the loss and the accuracy on the batch."""
+        settings, progress = self.settings, self.progress
+        if settings.schedule == "cosine":
+            rate = settings.learning_rate * (1 + math.cos(math.pi * self.share_done)) / 2
+            self.optimizer.param_groups[0]["lr"] = rate
+        answer = self.model(batch)
+        loss = nn.functional.nll_loss(answer, labels)
+        self.optimizer.zero_grad()
+        loss.backward()
+        if settings.clip:
+            nn.utils.clip_grad_norm_(self.weights.values(), settings.clip)
+        self.optimizer.step()
+        progress.step += 1
+        # The average starts short, so that it is not held back by where the weights began.
+        decay = min(settings.average, progress.step / (progress.step + 10))
+        with torch.no_grad():
+            torch._foreach_lerp_(
+                list(self.averages.values()), list(self.weights.values()), 1 - decay
+            )
+        right = (answer.detach().argmax(1) == labels).double().mean().item()
+        return loss.item(), right
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """The network with the moving averages as its weights."""
+        with torch.no_grad():
+            kept = {name: w.clone() for name, w in self.weights.items()}
+            self.set_weights(self.averages)
+            yield
+            self.set_weights(kept)
+
+    def set_weights(self, values: dict[str, Tensor]) -> None:
+        """Overwrite the weights of the network."""
+        for name, weight in self.weights.items():
+            weight.data.copy_(values[name])
+
+    def evaluate(self) -> float:
+        """The accuracy of the averaged network on the validation set."""
+        with self.averaged():
+            answers = log_probabilities(self.model, self.validate)
+        return float((answers.argmax(1) == self.validate.pairs.label).mean())
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, str]]:
+        """All that is needed to go on: tensors, and the progress as text."""
+        tensors = {"random": torch.get_rng_state()}
+        for name, weight in self.weights.items():
+            tensors[f"weight.{name}"] = weight.detach()
+            tensors[f"average.{name}"] = self.averages[name]
+            for key, value in self.optimizer.state[weight].items():
+                tensors[f"{key}.{name}"] = value
+        return tensors, {"progress": json.dumps(vars(self.progress))}
+
+    def restore(self, tensors: dict[str, Tensor], metadata: dict[str, str], path: Path) -> None:
+        """Go on from a state."""
+        try:
+            self.progress = Progress(**json.loads(metadata["progress"]))
+            for name, weight in self.weights.items():
+                with torch.no_grad():
+                    weight.copy_(tensors[f"weight.{name}"])
+                self.averages[name].copy_(tensors[f"average.{name}"])
+                if self.progress.step:
+                    keys = ("step", "exp_avg", "exp_avg_sq")
+                    self.optimizer.state[weight] = {k: tensors[f"{k}.{name}"] for k in keys}
+            torch.set_rng_state(tensors["random"])
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:
+            raise UserError(f"{path} does not fit the run: {error}") from None
+
+
+@contextmanager
+def stop_requested() -> Iterator[Callable[[], bool]]:
+    """Whether the user has pressed Ctrl-C, or the process was asked to end, since the beginning."""
+    asked: list[int] = []
+
+    def remember(number: int, _: FrameType | None) -> None:
+        asked.append(number)
+
+    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be trained, on what, and where the run is kept."""
+
+    model: str
+    data: Path
+    out: Path
+    given: dict[str, Any]
+    """Settings other than the defaults, of the network and of its training, by name."""
+    seed: int = 0
+    device: str = "cpu"
+    resume: bool = False
+
+
+Report = Callable[[Trainer], None]
+
+
+def train(
+    job: Job, on_step: Report = lambda _: None, on_evaluation: Report = lambda _: None
+) -> Trainer:
+    """Train a network into a run folder, or go on with one."""
+    torch.set_num_threads(1)
+    kind = resolve(job.model)
+    given, seed = dict(job.given), job.seed
+    started = (job.out / checkpoint.RUN).exists()
+    if started and not job.resume:
+        raise UserError(f"{job.out} holds a run; --resume goes on with it")
+    if job.out.exists() and not started and any(job.out.iterdir()):
+        raise UserError(f"{job.out} holds something that is not a run")
+    if job.resume and started:
+        run = checkpoint.read_run(job.out)
+        if run["model"] != job.model:
+            raise UserError(f"{job.out} holds a run of {run['model']}, not of {job.model}")
+        stored = {**run["settings"], **run["training"]}
+        wanted = read_settings(kind, given)
+        for name in given:
+            source = wanted[1] if hasattr(wanted[1], name) else wanted[0]
+            if stored.get(name) != getattr(source, name):
+                raise UserError(f"{job.out} was started with {name}={stored.get(name)}")
+        given, seed = stored, run["seed"]
+    settings, training = read_settings(kind, given)
+    fingerprints = {name: sha256(job.data / name) for name in DATA_FILES}
+    if job.resume and started and run["data"] != fingerprints:
+        raise UserError(f"{job.out} was trained on other data than {job.data}")
+    description = checkpoint.describe_run(job.model, settings, training, seed, fingerprints)
+    sets = [Dataset(load_pairs(job.data / name), job.device) for name in DATA_FILES]
+    torch.manual_seed(seed)
+    try:
+        model = kind(settings).to(job.device)
+    except (RuntimeError, ValueError, AssertionError) as error:
+        raise UserError(f"{job.model} cannot be made with these settings: {error}") from None
+    trainer = Trainer(model, training, sets[0], sets[1], seed)
+    try:
+        job.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{job.out}: {error.strerror}") from None
+    if job.resume and (job.out / checkpoint.STATE).exists():
+        path = job.out / checkpoint.STATE
+        trainer.restore(*checkpoint.load_tensors(path), path)
+    else:
+        checkpoint.write_json(job.out / checkpoint.RUN, description)
+    run_to_the_end(trainer, job.out, description, on_step, on_evaluation)
+    return trainer
+
+
+def run_to_the_end(
+    trainer: Trainer,
+    out: Path,
+    description: dict[str, Any],
+    on_step: Report,
+    on_evaluation: Report,
+) -> None:
+    """Train, evaluate and save until the run is done or the user stops it."""
+    progress, evaluations = trainer.progress, trainer.settings.evaluations
+    loss, accuracy, counted = 0.0, 0.0, 0
+    last_saved = last_time = time.perf_counter()
+    with stop_requested() as stop:
+        for batch, labels in trainer.batches():
+            if trainer.share_done >= 1:
+                return
+            due = int(trainer.share_done * evaluations)
+            batch_loss, batch_accuracy = trainer.learn(batch, labels)
+            if not math.isfinite(batch_loss):
+                raise UserError(
+                    f"the loss is {batch_loss} at step {progress.step}: try a lower rate"
+                )
+            loss, accuracy, counted = loss + batch_loss, accuracy + batch_accuracy, counted + 1
+            progress.loss, progress.accuracy = loss / counted, accuracy / counted
+            now = time.perf_counter()
+            progress.seconds += now - last_time
+            last_time = now
+            on_step(trainer)
+            evaluate = int(trainer.share_done * evaluations) > due
+            if evaluate:
+                take_note(trainer, out)
+                loss, accuracy, counted = 0.0, 0.0, 0
+                on_evaluation(trainer)
+                last_time = time.perf_counter()
+            if evaluate or stop() or now - last_saved > SECONDS_BETWEEN_CHECKPOINTS:
+                save(trainer, out, description)
+                last_saved = time.perf_counter()
+            if stop():
+                raise StopRequestedError
+
+
+def take_note(trainer: Trainer, out: Path) -> None:
+    """Evaluate, and keep the weights if they are the best so far."""
+    progress = trainer.progress
+    validation = trainer.evaluate()
+    if validation > progress.best_accuracy or not progress.history:
+        progress.best_accuracy, progress.best_step = validation, progress.step
+        weights = trainer.averages if trainer.settings.average else trainer.weights
+        tensors = {name: weight.detach() for name, weight in weights.items()}
+        checkpoint.save_tensors(out / checkpoint.MODEL, tensors, {"step": str(progress.step)})
+    progress.history.append(
+        {
+            "step": progress.step,
+            "seconds": round(progress.seconds, 3),
+            "loss": progress.loss,
+            "accuracy": progress.accuracy,
+            "validation": validation,
+        }
+    )
+
+
+def save(trainer: Trainer, out: Path, description: dict[str, Any]) -> None:
+    """Write a checkpoint; the state first, as everything else follows from it."""
+    progress = trainer.progress
+    checkpoint.save_tensors(out / checkpoint.STATE, *trainer.state())
+    metrics = {
+        "step": progress.step,
+        "seconds": round(progress.seconds, 3),
+        "pairs_per_second": round(
+            progress.step * trainer.settings.batch_size / max(progress.seconds, 1e-9), 1
+        ),
+        "best_step": progress.best_step,
+        "validation": progress.best_accuracy,
+        "parameters": sum(weight.numel() for weight in trainer.weights.values()),
+        "finished": trainer.share_done >= 1,
+    }
+    checkpoint.write_json(out / checkpoint.RUN, {**description, "metrics": metrics})
+    with replacing(out / checkpoint.METRICS) as file:
+        file.writelines(json.dumps(line) + "\n" for line in progress.history)

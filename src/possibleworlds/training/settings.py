@@ -1,0 +1,67 @@
+"""How a network is trained."""
+
+from dataclasses import dataclass, fields
+from typing import Any, get_type_hints
+
+from possibleworlds.errors import UserError
+from possibleworlds.models.base import Model
+from possibleworlds.models.registry import make_settings
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Settings of the training, whatever the network; Adam throughout, as in the paper."""
+
+    learning_rate: float = 1e-3
+    batch_size: int = 64
+    permute_symbols: bool = True  # section 2.2
+    epochs: float = 10.0
+    minutes: float = 0.0  # instead of epochs, where it is not 0
+    schedule: str = "cosine"  # of the learning rate, down to 0; or "constant"
+    average: float = 0.999  # moving average of the weights, which is what is kept; 0 for none
+    clip: float = 1.0  # the largest norm of a gradient; 0 for none
+    evaluations: int = 20  # on the validation set, evenly over the run
+
+    def validate(self) -> None:
+        """Complain of settings with which no training is possible."""
+        wrong = {
+            "learning_rate": not 0 < self.learning_rate < 10,
+            "batch_size": self.batch_size < 4 or self.batch_size % 4 != 0,
+            "epochs": self.epochs <= 0,
+            "minutes": self.minutes < 0,
+            "schedule": self.schedule not in ("cosine", "constant"),
+            "average": not 0 <= self.average < 1,
+            "clip": self.clip < 0,
+            "evaluations": self.evaluations < 1,
+        }
+        for name, is_wrong in wrong.items():
+            if is_wrong:
+                raise UserError(f"{name} cannot be {getattr(self, name)!r}")
+
+
+def read_value(text: str, wanted: type, name: str) -> Any:
+    """The value of a setting that was given as text."""
+    try:
+        if wanted is bool:
+            return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
+        return wanted(text)
+    except (KeyError, ValueError):
+        raise UserError(f"{name}={text}: not {wanted.__name__}") from None
+
+
+def read_settings(model: type[Model], given: dict[str, Any]) -> tuple[Any, TrainingSettings]:
+    """The settings of a network and of its training from values, or texts, by their names."""
+    own: dict[str, Any] = {}
+    training = dict(model.training_defaults)
+    hints = get_type_hints(model.settings_class), get_type_hints(TrainingSettings)
+    for name, value in given.items():
+        into, types = (training, hints[1]) if name in hints[1] else (own, hints[0])
+        is_text = isinstance(value, str) and name in types
+        into[name] = read_value(value, types[name], name) if is_text else value
+    settings = make_settings(model, own)
+    chosen = TrainingSettings(**training)
+    chosen.validate()
+    for name in (field.name for field in fields(settings)):
+        if name == "side" and getattr(settings, name) not in ("both", "left", "right"):
+            raise UserError("side must be both, left or right")
+    return settings, chosen
