@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -155,26 +156,22 @@ def entails(
         raise UserError("no premise; give A and B, or B and --premise A")
     a = conjunction(premises)
     refuting = possibleworlds.countermodel(a, conclusion, solver)
-    asked = {}
-    if model:
-        asked = {
-            "model": str(model),
-            "probability": possibleworlds.load(model).probability(a, conclusion),
-        }
+    code = 0 if refuting is None else 1
+    probability = float(possibleworlds.load(model).probability(a, conclusion)) if model else None
     if as_json:
+        asked = {"model": str(model), "probability": probability} if model else {}
         print_json({"entails": refuting is None, "countermodel": refuting, **asked})
-        raise typer.Exit(0 if refuting is None else 1)
+        raise typer.Exit(code)
     answer, sign = ("yes", "⊨") if refuting is None else ("no", "⊭")
-    out.print(
-        f"{answer}: {', '.join(map(to_text, premises))} {sign} {to_text(conclusion)}", markup=False
-    )
+    left = ", ".join(map(to_text, premises))
+    out.print(f"{answer}: {left} {sign} {to_text(conclusion)}", markup=False)
     if refuting is not None:
         values = ", ".join(f"{v} {'true' if x else 'false'}" for v, x in refuting.items())
         out.print(f"countermodel: {values}", markup=False)
-    if model:
-        thought = "yes" if asked["probability"] > 0.5 else "no"
-        out.print(f"{model} says {thought}: P(A ⊨ B) = {asked['probability']:.4f}", markup=False)
-    raise typer.Exit(0 if refuting is None else 1)
+    if probability is not None:
+        thought = "yes" if probability > 0.5 else "no"
+        out.print(f"{model} says {thought}: P(A ⊨ B) = {probability:.4f}", markup=False)
+    raise typer.Exit(code)
 
 
 def conjunction(formulas: list[Formula]) -> Formula:
@@ -541,7 +538,7 @@ def load_run(run: Path, worlds: int | None) -> "Predictor":
     if worlds is not None:
         if not hasattr(predictor.model, "n_worlds"):
             raise UserError(f"{run} imagines no worlds, so --worlds makes no sense")
-        predictor.model.n_worlds = worlds
+        predictor.model.n_worlds = worlds  # type: ignore[assignment]
     return predictor
 
 
@@ -570,10 +567,8 @@ def evaluate(
     with progress_bars() as progress:
         for path in data_files(paths):
             data = Dataset(load_pairs(path))
-            bar = progress.add_task(path.name, total=len(data))
-            answers = log_probabilities(
-                predictor.model, data, progress=lambda rows, bar=bar: progress.advance(bar, rows)
-            )
+            advance = partial(progress.advance, progress.add_task(path.name, total=len(data)))
+            answers = log_probabilities(predictor.model, data, progress=advance)
             found[path] = describe(answers.argmax(1) == data.pairs.label, data)
     if as_json:
         for path, result in found.items():
@@ -582,18 +577,24 @@ def evaluate(
     table = columns("file", "rows", "accuracy", "95 % interval")
     for path, result in found.items():
         low, high = result["interval"]
-        table.add_row(
-            path.name, f"{result['rows']:,}", f"{result['accuracy']:.2%}", f"{low:.2%} - {high:.2%}"
-        )
+        shown = f"{result['accuracy']:.2%}", f"{low:.2%} - {high:.2%}"
+        table.add_row(path.name, f"{result['rows']:,}", *shown)
     out.print(table)
-    for path, result in found.items():
-        for what in ("variables", "operators"):
-            parts = result[f"by_{what}"]
-            table = columns(f"{path.stem}, by {what}", *parts)
-            table.add_row("accuracy", *(f"{part['accuracy']:.1%}" for part in parts.values()))
-            table.add_row("rows", *(f"{part['rows']}" for part in parts.values()))
-            out.print()
-            out.print(table)
+    for what in ("variables", "operators"):
+        out.print()
+        out.print(
+            by_size(what, {path.stem: result[f"by_{what}"] for path, result in found.items()})
+        )
+
+
+def by_size(what: str, found: dict[str, dict[str, dict[str, float]]]) -> Table:
+    """Accuracy by the size of a pair: a line for each size, a column for each file."""
+    table = columns(f"{what} of a pair", *found)
+    sizes = {size: None for parts in found.values() for size in parts}
+    for size in sorted(sizes, key=lambda text: int(text.split("-")[0])):
+        cells = [parts.get(size) for parts in found.values()]
+        table.add_row(size, *(f"{c['accuracy']:.1%} of {c['rows']:>4}" if c else "" for c in cells))
+    return table
 
 
 @app.command()
@@ -616,10 +617,8 @@ def predict(
     predictor = load_run(run, worlds)
     data = Dataset(load_pairs(file))
     with progress_bars() as progress:
-        bar = progress.add_task(file.name, total=len(data))
-        answers = log_probabilities(
-            predictor.model, data, progress=lambda rows: progress.advance(bar, rows)
-        )
+        advance = partial(progress.advance, progress.add_task(file.name, total=len(data)))
+        answers = log_probabilities(predictor.model, data, progress=advance)
     for line, probability in enumerate(np.exp(answers[:, 1]).tolist(), 1):
         if as_json:
             print_json({"line": line, "probability": probability})
@@ -635,7 +634,7 @@ def models(as_json: Json = False) -> None:
     """
     from possibleworlds.models.registry import REGISTRY, resolve
 
-    lines = []
+    lines: list[dict[str, Any]] = []
     for name, entry in REGISTRY.items():
         kind = resolve(name)
         made = kind(kind.settings_class())

@@ -1,0 +1,217 @@
+"""What holds for every network of the registry."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from possibleworlds.data.arrays import Pairs, pairs_of
+from possibleworlds.errors import UserError
+from possibleworlds.logic import Formula
+from possibleworlds.models import REGISTRY, Batch, Model, resolve
+from possibleworlds.models.sequences import CLOSE, OPEN, PADDING, TURNSTILE
+from possibleworlds.models.trees import Forest
+from possibleworlds.training.batches import Dataset
+from possibleworlds.training.evaluation import log_probabilities
+from possibleworlds.training.settings import TrainingSettings, read_settings
+from tests.conftest import DATA_FORMULAS
+
+SMALL = {
+    "size": 4,
+    "mlp_size": 4,
+    "layers": 2,
+    "heads": 2,
+    "filter_size": 4,
+    "channels": 4,
+    "worlds": 3,
+    "world_size": 5,
+    "steps": 2,
+}
+ROWS = st.lists(
+    st.tuples(DATA_FORMULAS, DATA_FORMULAS, st.sampled_from([0, 1])), min_size=1, max_size=6
+)
+GRID = {
+    "learning_rate": [1e-5, 1e-4, 1e-3],
+    "batch_size": [64, 128],
+    "permute_symbols": [False, True],
+}
+
+
+def small(name: str, **others: object) -> Model:
+    kind = resolve(name)
+    known = {field.name for field in fields(kind.settings_class)}
+    chosen = {key: value for key, value in {**SMALL, **others}.items() if key in known}
+    torch.manual_seed(0)
+    return kind(kind.settings_class(**chosen)).double().eval()
+
+
+def whole(pairs: Pairs) -> Batch:
+    return Batch.of(Forest(pairs.code, pairs.offsets), pairs.left, pairs.right)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+@settings(max_examples=15)
+@given(rows=ROWS)
+def test_a_score_does_not_depend_on_the_other_rows(
+    name: str, rows: list[tuple[str, str, int]]
+) -> None:
+    model = small(name)
+    together = log_probabilities(model, Dataset(pairs_of(rows)))
+    assert_close(np.exp(together).sum(1), np.ones(len(rows)), rtol=0, atol=1e-9)
+    for row, expected in zip(rows, together, strict=True):
+        alone = log_probabilities(model, Dataset(pairs_of([row])))[0]
+        assert_close(alone, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_weight_is_learnt(name: str) -> None:
+    model = small(name, pooling=1).train()
+    rows = [("pq&r|~", "pq>", 1), ("p", "q~", 0), ("pq|", "rs>~t&", 0)]
+    batch = whole(pairs_of(rows))
+    torch.nn.functional.nll_loss(model(batch), torch.tensor([1, 0, 0])).backward()
+    for weight_name, weight in model.named_parameters():
+        assert weight.grad is not None, weight_name
+        assert weight.grad.isfinite().all()
+        if "attn.in_proj_bias" not in weight_name:
+            assert weight.grad.abs().sum() > 0, weight_name
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_four_tuples_are_evaluated_as_their_rows_are(name: str) -> None:
+    model = small(name, fixed_worlds=True, steps=0)
+    a1, b1, a2, b2 = "pq&", "qr|", "pr>~", "s~p|"
+    rows = [(a1, b1, 1), (a2, b2, 1), (a1, b2, 0), (a2, b1, 0)]
+    data = Dataset(pairs_of(rows * 1))
+    assert data.together == 4
+    permutation = np.random.default_rng(0).permutation(26)[None]
+    batch, labels = data.batch(np.array([0]), permutation)
+    assert labels.tolist() == [1, 1, 0, 0]
+    assert len(batch.formula) == 4
+    pairs = data.pairs
+    apart = Batch.of(data.forest, pairs.left, pairs.right, permutation)
+    torch.manual_seed(1)
+    together = model(batch)
+    torch.manual_seed(1)
+    assert_close(together, model(apart), rtol=1e-10, atol=1e-10)
+
+
+def infix(rpn: str) -> str:
+    formula = Formula(tuple(rpn))
+    match ["".join(child.rpn) for child in formula.children]:
+        case [inner]:
+            return f"~{infix(inner)}"
+        case [left, right]:
+            return f"({infix(left)}{formula.root}{infix(right)})"
+    return formula.root
+
+
+@settings(max_examples=30)
+@given(ROWS)
+def test_sequences_are_bracketed_infix_text(rows: list[tuple[str, str, int]]) -> None:
+    signs = {**dict(enumerate("~&|>abcdefghijklmnopqrstuvwxyz")), OPEN: "(", CLOSE: ")"}
+    signs |= {TURNSTILE: "⊨", PADDING: ""}
+    batch = whole(pairs_of(rows))
+    sequences, is_right = batch.joined
+    for i, (a, b, _) in enumerate(rows):
+        symbols = sequences.symbols[i].tolist()
+        assert "".join(signs[s] for s in symbols) == f"{infix(a)}⊨{infix(b)}"
+        right = [s for s, r in zip(symbols, is_right[i].tolist(), strict=True) if r]
+        assert "".join(signs[s] for s in right) == infix(b)
+        alone = batch.sequences.symbols[batch.left[i]].tolist()
+        assert "".join(signs[s] for s in alone) == infix(a)
+
+
+def test_permuting_symbols_renames_what_every_network_sees() -> None:
+    pairs = pairs_of([("pq&", "p", 1)])
+    renamed = pairs_of([("qp&", "q", 1)])
+    forest = Forest(pairs.code, pairs.offsets)
+    swap = np.arange(26)
+    swap[[15, 16]] = [16, 15]
+    batch = Batch.of(forest, pairs.left, pairs.right, swap[None])
+    other = whole(renamed)
+    assert_close(batch.shares, other.shares)
+    assert batch.sequences.symbols.tolist() == other.sequences.symbols.tolist()
+    assert batch.nodes.code.tolist() == other.nodes.code.tolist()
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_search_spaces_are_of_settings_that_exist(name: str) -> None:
+    kind = resolve(name)
+    known = {f.name for f in (*fields(kind.settings_class), *fields(TrainingSettings))}
+    assert kind.search_space.keys() <= known
+    assert {key: kind.search_space[key] for key in GRID} == GRID
+    for key, values in kind.search_space.items():
+        for value in values:
+            read_settings(kind, {key: value})
+    assert kind.__doc__
+
+
+def test_the_papers_grid() -> None:
+    assert resolve("convnet").search_space["pooling"] == [0, 5, 3, 1]
+    assert resolve("convnet").search_space["kernel"] == [5, 7, 9]
+    assert resolve("convnet").search_space["layers"] == [4, 6, 8]
+    assert resolve("transformer").search_space["filter_size"] == [128, 256, 384]
+    assert resolve("transformer").search_space["layers"] == [6, 8, 10]
+    assert resolve("treelstm").search_space["mlp_layers"] == [2, 3]
+
+
+@pytest.mark.parametrize("name", ["linear-bow", "mlp-bow", "treenet"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_one_sided_networks_see_one_side(name: str, side: str) -> None:
+    model = small(name, side=side)
+    rows = [("pq&", "p", 1), ("pq&", "r~", 1), ("qr|", "p", 0)]
+    first, other_right, other_left = log_probabilities(model, Dataset(pairs_of(rows)))
+    assert (first == other_right).all() == (side == "left")
+    assert (first == other_left).all() == (side == "right")
+
+
+def test_the_number_of_worlds_is_free() -> None:
+    model = small("possibleworldnet", gain=1.0)
+    data = Dataset(pairs_of([("pq&", "p", 1)]))
+    few = log_probabilities(model, data)[0, 1]
+    model.n_worlds = 300  # type: ignore[assignment]
+    many = log_probabilities(model, data)[0, 1]
+    assert many < few
+
+
+def test_a_thousand_operators_are_no_limit() -> None:
+    deep = "p" + "".join(f"{'pqrs'[i % 4]}{'&|>'[i % 3]}" for i in range(1000))
+    for name in REGISTRY:
+        answer = log_probabilities(small(name), Dataset(pairs_of([(deep, "p", 1)])))
+        assert np.isfinite(answer).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("nonsense", "no network called 'nonsense'"),
+        ("no.such.module:Net", "No module named 'no'"),
+        ("possibleworlds.models.bow:Nothing", "has no attribute 'Nothing'"),
+        ("json:JSONDecoder", "not a subclass"),
+    ],
+)
+def test_unknown_networks_are_refused(name: str, problem: str) -> None:
+    with pytest.raises(UserError, match=problem):
+        resolve(name)
+
+
+def test_settings_are_checked() -> None:
+    kind = resolve("treenet")
+    settings_, training = read_settings(kind, {"size": "32", "permute_symbols": "false"})
+    assert (settings_.size, training.permute_symbols) == (32, False)
+    assert replace(training, epochs=3.0).epochs == 3.0
+    for given_, problem in [
+        ({"sizes": "3"}, "no setting 'sizes'"),
+        ({"size": "many"}, "size=many: not int"),
+        ({"permute_symbols": "maybe"}, "not bool"),
+        ({"batch_size": "6"}, "batch_size cannot be 6"),
+        ({"learning_rate": "-1"}, "learning_rate cannot be"),
+        ({"side": "top"}, "side must be"),
+        ({"schedule": "steep"}, "schedule cannot be"),
+    ]:
+        with pytest.raises(UserError, match=problem):
+            read_settings(kind, given_)

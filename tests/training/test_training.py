@@ -1,0 +1,359 @@
+"""Training, run folders, evaluation and predictions, on data small enough to be quick."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import possibleworlds
+from possibleworlds.data.splits import free_splits, generate
+from possibleworlds.errors import UserError
+from possibleworlds.training.checkpoint import METRICS, MODEL, RUN, STATE
+from possibleworlds.training.evaluation import interval
+from possibleworlds.training.loop import Job, StopRequestedError, Trainer, train
+
+QUICK = {"epochs": 3.0, "evaluations": 3, "size": 8}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    generate(folder, free_splits(800, (1, 4), (1, 5), "fourtuples"), seed=0)
+    return folder
+
+
+def quick(name: str, data: Path, out: Path, **more: Any) -> Job:
+    resume = more.pop("resume", False)
+    return Job(name, data, out, {**QUICK, **more}, resume=resume)
+
+
+def weights(run: Path) -> dict[str, bytes]:
+    return {name: t.numpy().tobytes() for name, t in load_file(run / MODEL).items()}
+
+
+def state(run: Path) -> dict[str, bytes]:
+    return {name: t.numpy().tobytes() for name, t in load_file(run / STATE).items()}
+
+
+def test_a_run_folder_holds_all_that_is_needed(data: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train(quick("treenet", data, run))
+    assert {p.name for p in run.iterdir()} == {RUN, MODEL, STATE, METRICS}
+    described = json.loads((run / RUN).read_text())
+    assert described["model"] == "treenet"
+    assert described["settings"]["size"] == 8
+    assert described["training"]["epochs"] == 3
+    assert described["metrics"]["finished"]
+    assert described["data"].keys() == {"train.txt", "validate.txt"}
+    lines = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
+    assert [line["step"] for line in lines] == [13, 26, 39]
+    assert described["metrics"]["validation"] == max(line["validation"] for line in lines)
+
+
+@pytest.mark.parametrize("name", ["treenet", "possibleworldnet", "lstm"])
+def test_the_same_seed_gives_the_same_weights(name: str, data: Path, tmp_path: Path) -> None:
+    runs = []
+    for folder in ("one", "two"):
+        train(quick(name, data, tmp_path / folder))
+        runs.append((weights(tmp_path / folder), state(tmp_path / folder)))
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("name", ["treelstm", "possibleworldnet", "guidedworldnet", "transformer"])
+def test_an_interrupted_run_ends_as_an_undisturbed_one(
+    name: str, data: Path, tmp_path: Path
+) -> None:
+    small = {"worlds": 8} if "world" in name else {"dropout": 0.1} if name == "transformer" else {}
+    small |= {"layers": 1} if name == "transformer" else {}
+    train(quick(name, data, tmp_path / "whole", **small))
+
+    def interrupt(trainer: Trainer) -> None:
+        if trainer.progress.step in (5, 20):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    job = quick(name, data, tmp_path / "parts", resume=True, **small)
+    for _ in range(2):
+        with pytest.raises(StopRequestedError):
+            train(job, interrupt)
+    train(job)
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
+    assert state(tmp_path / "parts") == state(tmp_path / "whole")
+
+
+def test_a_killed_run_ends_as_an_undisturbed_one(data: Path, tmp_path: Path) -> None:
+    options = ["--data", str(data), "--set", "size=8", "--epochs", "40"]
+    command = [sys.executable, "-m", "possibleworlds", "train", "treenet", *options]
+    subprocess.run([*command, "--out", str(tmp_path / "whole")], check=True, capture_output=True)
+    parts = tmp_path / "parts"
+    for seconds in (2.5, 3.5):
+        running = subprocess.Popen(
+            [*command, "--out", str(parts), "--resume"], stderr=subprocess.DEVNULL
+        )
+        time.sleep(seconds)
+        running.kill()
+        running.wait()
+    subprocess.run([*command, "--out", str(parts), "--resume"], check=True, capture_output=True)
+    assert weights(parts) == weights(tmp_path / "whole")
+    kept, undisturbed = ((folder / METRICS).read_text() for folder in (parts, tmp_path / "whole"))
+    without_time = [
+        [
+            {k: v for k, v in json.loads(line).items() if k != "seconds"}
+            for line in text.splitlines()
+        ]
+        for text in (kept, undisturbed)
+    ]
+    assert without_time[0] == without_time[1]
+
+
+def test_the_best_validation_step_is_kept(data: Path, tmp_path: Path) -> None:
+    trainer = train(quick("treenet", data, tmp_path / "run", epochs=6.0, evaluations=6))
+    history = trainer.progress.history
+    best = max(history, key=lambda line: (line["validation"], -line["step"]))
+    assert trainer.progress.best_step == best["step"]
+    model = possibleworlds.load(tmp_path / "run").model
+    assert type(model).__name__ == "TreeNet"
+
+
+def test_networks_learn(data: Path, tmp_path: Path) -> None:
+    trainer = train(quick("treenet", data, tmp_path / "run", epochs=40.0, size=32))
+    assert trainer.progress.history[-1]["accuracy"] > 0.75
+
+
+def test_a_run_is_not_overwritten_nor_mixed_up(data: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train(quick("treenet", data, run))
+    with pytest.raises(UserError, match="--resume goes on"):
+        train(quick("treenet", data, run))
+    with pytest.raises(UserError, match="a run of treenet, not of treelstm"):
+        train(quick("treelstm", data, run, resume=True))
+    with pytest.raises(UserError, match="started with size=8"):
+        train(quick("treenet", data, run, resume=True, size=16))
+    other = tmp_path / "other"
+    generate(other, free_splits(80, (1, 4), (1, 5), "fourtuples"), seed=9)
+    with pytest.raises(UserError, match="other data"):
+        train(quick("treenet", other, run, resume=True))
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "thesis.tex").touch()
+    with pytest.raises(UserError, match="not a run"):
+        train(quick("treenet", data, full))
+    with pytest.raises(UserError, match="No such file"):
+        train(quick("treenet", tmp_path / "nothing", tmp_path / "new"))
+
+
+@pytest.fixture(scope="module")
+def run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "treenet"
+    train(quick("treenet", data, folder))
+    return folder
+
+
+def spoiled(run: Path, to: Path, **changes: Any) -> Path:
+    to.mkdir()
+    described = json.loads((run / RUN).read_text())
+    (to / RUN).write_text(json.dumps({**described, **changes}))
+    (to / MODEL).write_bytes((run / MODEL).read_bytes())
+    return to
+
+
+def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> None:
+    bad = {
+        "is not a run": tmp_path,
+        "has format 99": spoiled(run, tmp_path / "a", format=99),
+        "another vocabulary": spoiled(run, tmp_path / "b", vocabulary=["~"]),
+        "no network called": spoiled(run, tmp_path / "c", model="nonsense"),
+        "no setting 'colour'": spoiled(run, tmp_path / "d", settings={"colour": 1}),
+        r"\(4, 16, 16\)|\(26, 8\) where": spoiled(run, tmp_path / "e", settings={"size": 16}),
+        "make no network": spoiled(run, tmp_path / "f", settings={"size": "x"}),
+        "does not describe a network": spoiled(run, tmp_path / "g", settings=[]),
+    }
+    cut = spoiled(run, tmp_path / "h")
+    (cut / MODEL).write_bytes((run / MODEL).read_bytes()[:500])
+    bad["cannot be read"] = cut
+    not_json = spoiled(run, tmp_path / "i")
+    (not_json / RUN).write_text("{")
+    bad[r"run\.json cannot be read"] = not_json
+    lacking = spoiled(run, tmp_path / "j")
+    tensors = load_file(run / MODEL)
+    tensors.pop("embedding")
+    save_file(tensors, lacking / MODEL)
+    bad["embedding is nothing where"] = lacking
+    for problem, folder in bad.items():
+        with pytest.raises(UserError, match=problem) as caught:
+            possibleworlds.load(folder)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_spoiled_state_is_refused(data: Path, run: Path, tmp_path: Path) -> None:
+    broken = spoiled(run, tmp_path / "broken")
+    save_file({"random": torch.get_rng_state()}, broken / STATE)
+    with pytest.raises(UserError, match="does not fit the run"):
+        train(quick("treenet", data, broken, resume=True))
+
+
+def test_a_full_disk_leaves_the_last_checkpoint(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this machine")
+    folder = tmp_path / "run"
+    monkeypatch.setattr("possibleworlds.training.loop.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+
+    def fill_the_disk(trainer: Trainer) -> None:
+        if trainer.progress.step == 20:
+            (folder / f".{STATE}.part").symlink_to("/dev/full")
+
+    with pytest.raises(UserError, match="No space left"):
+        train(quick("treenet", data, folder), fill_the_disk)
+    train(quick("treenet", data, folder, resume=True))
+    train(quick("treenet", data, tmp_path / "whole"))
+    assert weights(folder) == weights(tmp_path / "whole")
+
+
+def test_a_loss_that_is_no_number_is_said(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the loss is"):
+        train(
+            quick(
+                "mlp-bow",
+                data,
+                tmp_path / "run",
+                learning_rate=9.0,
+                clip=0.0,
+                epochs=500.0,
+                mlp_layers=40,
+            )
+        )
+
+
+def test_predictions_from_python(run: Path) -> None:
+    network = possibleworlds.load(run)
+    one = network.probability("p & q", "q")
+    assert isinstance(one, float)
+    assert 0 < one < 1
+    many = network.probability(["p & q", "p | q"], ["q", possibleworlds.parse("q")])
+    assert isinstance(many, np.ndarray)
+    assert many[0] == pytest.approx(one, abs=1e-6)
+    assert len(network.probability([], [])) == 0  # type: ignore[arg-type]
+    assert network.probability("p <-> ⊤", "p") == network.probability(
+        possibleworlds.parse("p <-> ⊤").basic(), "p"
+    )
+    renamed = network.probability("rain & wet", "wet")
+    assert renamed == pytest.approx(network.probability("a & b", "b"), abs=1e-6)
+    with pytest.raises(UserError, match="27 variables"):
+        network.probability(" & ".join(f"x{i}" for i in range(27)), "x0")
+    with pytest.raises(UserError, match="differ in length"):
+        network.probability(["p"], ["q", "r"])
+    with pytest.raises(UserError, match="two formulas, or two sequences"):
+        network.probability("p", ["q", "r"])
+
+
+def test_wilson_interval() -> None:
+    assert interval(50, 100) == pytest.approx((0.4038, 0.5962), abs=1e-4)
+    assert interval(100, 100)[1] == 1.0
+    assert interval(0, 10)[0] == 0.0
+
+
+def possible(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "possibleworlds", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
+    test = str(data / "test_easy.txt")
+    found = possible("evaluate", str(run), test, str(data / "validate.txt"), "--json")
+    lines = [json.loads(line) for line in found.stdout.splitlines()]
+    assert [line["file"] for line in lines] == [test, str(data / "validate.txt")]
+    for line in lines:
+        assert line["accuracy"] == line["correct"] / line["rows"]
+        assert line["interval"][0] <= line["accuracy"] <= line["interval"][1]
+        assert sum(part["rows"] for part in line["by_variables"].values()) == line["rows"]
+        assert sum(part["rows"] for part in line["by_operators"].values()) == line["rows"]
+    described = json.loads((run / RUN).read_text())
+    assert lines[1]["accuracy"] == described["metrics"]["validation"]
+    assert "95 % interval" in possible("evaluate", str(run), test).stdout
+
+    predicted = possible("predict", str(run), test).stdout.split()
+    assert len(predicted) == lines[0]["rows"]
+    network = possibleworlds.load(run)
+    first = Path(test).read_text().splitlines()[0].split(",")
+    assert float(predicted[0]) == pytest.approx(network.probability(*first[:2]), abs=1e-5)
+    as_json = possible("predict", str(run), test, "--json").stdout.splitlines()
+    assert json.loads(as_json[0])["line"] == 1
+
+    asked = possible("entails", "p -> q", "q -> p", "--model", str(run))
+    assert asked.returncode == 1
+    assert "says" in asked.stdout
+    assert "countermodel: p false, q true" in asked.stdout
+    answer = json.loads(possible("entails", "p", "p", "--model", str(run), "--json").stdout)
+    assert 0 < answer["probability"] < 1
+
+    listed = [json.loads(line) for line in possible("models", "--json").stdout.splitlines()]
+    assert len(listed) == 12
+    assert listed[0] == {
+        "name": "linear-bow",
+        "parameters": 2049,
+        "paper_validation": 52.6,
+        "about": "mean of the symbols' vectors, a linear layer",
+    }
+    assert "possibleworldnet" in possible("models").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["evaluate", "nowhere", "x.txt"], "nowhere is not a run"),
+        (["evaluate", "RUN", "nowhere.txt"], "nowhere.txt: No such file"),
+        (["evaluate", "RUN", "DATA/test_easy.txt", "--worlds", "3"], "imagines no worlds"),
+        (["predict", "RUN", "nowhere.txt"], "nowhere.txt: No such file"),
+        (["train", "nonsense", "--data", "DATA", "--out", "r"], "no network called"),
+        (["train", "treenet", "--data", "DATA", "--out", "r", "--set", "size"], "name=value"),
+        (["train", "treenet", "--data", "nowhere", "--out", "r"], "nowhere/train.txt"),
+        (["train", "lstm", "--data", "DATA", "--out", "r", "--side", "left"], "no setting 'side'"),
+        (
+            ["train", "treenet", "--data", "DATA", "--out", "r", "--set", "size=-1"],
+            "cannot be made",
+        ),
+        (["entails", "p", "q", "--model", "nowhere"], "nowhere is not a run"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    arguments: list[str], problem: str, data: Path, run: Path, tmp_path: Path
+) -> None:
+    filled = [a.replace("RUN", str(run)).replace("DATA", str(data)) for a in arguments]
+    done = possible(*filled, cwd=tmp_path)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_tensorboard_events(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    out = tmp_path / "run"
+    quick_options = ["--epochs", "1", "--set", "size=8", "--tensorboard"]
+    done = possible("train", "treenet", "--data", str(data), "--out", str(out), *quick_options)
+    assert done.returncode == 0, done.stderr
+    assert list((out / "tensorboard").iterdir())
+
+
+def test_a_network_of_ones_own(data: Path, tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "your-own-network.md"
+    code = page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    (tmp_path / "my_network.py").write_text(code, encoding="utf-8")
+    name = "my_network:CountNet"
+    options = ["--data", str(data), "--out", "run", "--epochs", "1"]
+    done = possible("train", name, *options, "--set", "size=8", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    test = str(data / "test_easy.txt")
+    done = possible("evaluate", "run", test, "--json", cwd=tmp_path)
+    assert 0 <= json.loads(done.stdout)["accuracy"] <= 1
