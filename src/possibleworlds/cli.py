@@ -7,7 +7,7 @@ and for success, 1 for no and for problems found, 2 for input that cannot be use
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -483,7 +483,7 @@ def train(
     chosen = {"epochs": epochs, "minutes": minutes, "side": side}
     given |= {name: str(value) for name, value in chosen.items() if value is not None}
     job = Job(model, data, run, given, seed, device, resume)
-    writer = summary_writer(run) if tensorboard else None
+    events = event_writer(run) if tensorboard else lambda _: None
     columns_shown = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -507,9 +507,7 @@ def train(
 
         def write(trainer: Trainer) -> None:
             line = trainer.progress.history[-1]
-            if writer:
-                for name in ("loss", "accuracy", "validation"):
-                    writer.add_scalar(name, line[name], line["step"])
+            events(line)
             err.print(
                 f"step {line['step']:>8,}  loss {line['loss']:.4f}  accuracy {line['accuracy']:.2%}"
                 f"  validation {line['validation']:.2%}"
@@ -523,13 +521,19 @@ def train(
     err.print(f"{run}: {best.best_accuracy:.2%} of validation at step {best.best_step:,}")
 
 
-def summary_writer(run: Path) -> Any:
-    """What writes events for TensorBoard."""
+def event_writer(run: Path) -> Callable[[dict[str, float]], None]:
+    """What writes the metrics of an evaluation for TensorBoard."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise UserError("--tensorboard needs tensorboard: pip install tensorboard") from None
-    return SummaryWriter(run / "tensorboard")
+
+    def write(line: dict[str, float]) -> None:
+        with SummaryWriter(run / "tensorboard") as writer:
+            for name in ("loss", "accuracy", "validation"):
+                writer.add_scalar(name, line[name], line["step"])
+
+    return write
 
 
 def load_run(run: Path, worlds: int | None) -> "Predictor":

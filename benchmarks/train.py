@@ -1,0 +1,208 @@
+"""What a training step costs: ratios in one run, on one thread, batches of 64 rows.
+
+    .venv/bin/python benchmarks/train.py [--write]
+
+Run it with nothing else running. With --write the figures go into docs/models.md.
+"""
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import recursion
+import torch
+from pages import replace_part
+
+from possibleworlds.data.arrays import load_pairs
+from possibleworlds.data.splits import free_splits, generate
+from possibleworlds.models import REGISTRY, Batch, Model, resolve
+from possibleworlds.models.possibleworldnet import (
+    PossibleWorldNet,
+    PossibleWorldNetSettings,
+    all_worlds,
+)
+from possibleworlds.models.trees import Forest
+from possibleworlds.training.batches import Dataset
+
+UNITS = 16
+BATCHES = 8
+LABELS = torch.tensor([1, 1, 0, 0] * UNITS)
+VIEWS = {
+    "shares": ("linear-bow", "mlp-bow"),
+    "sequences": ("convnet", "lstm", "bilstm"),
+    "joined": ("lstm-traversal", "bilstm-traversal", "transformer"),
+    "calls": ("treenet", "treelstm"),
+    "messages": ("possibleworldnet",),
+    "private_messages": ("guidedworldnet",),
+}
+"""What each network takes of a batch."""
+
+
+def best_time(run: Callable[[], object], times: int) -> float:
+    """The shortest time, in seconds, of so many runs."""
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+class Bench:
+    """A network with some batches to learn."""
+
+    def __init__(self, model: Model, data: Dataset) -> None:
+        self.model, self.data = model.train(), data
+        rng = np.random.default_rng(0)
+        self.units = rng.permutation(len(data) // 4)[: BATCHES * UNITS].reshape(BATCHES, UNITS)
+        self.permutations = rng.permuted(np.tile(np.arange(26), (BATCHES, UNITS, 1)), axis=2)
+        self.adam = torch.optim.Adam(model.parameters(), 1e-5, fused=True)
+
+    def batches(self) -> list[Batch]:
+        """The batches, made anew."""
+        chosen = zip(self.units, self.permutations, strict=True)
+        return [self.data.batch(units, permutations)[0] for units, permutations in chosen]
+
+    def learn(self, answer: torch.Tensor) -> None:
+        """One step of Adam."""
+        self.adam.zero_grad()
+        torch.nn.functional.nll_loss(answer, LABELS).backward()
+        self.adam.step()
+
+    def step(self, times: int = 5) -> float:
+        """Seconds for a step, the batch included."""
+
+        def run() -> None:
+            for batch in self.batches():
+                self.learn(self.model(batch))
+
+        run()
+        return best_time(run, times) / BATCHES
+
+    def preparing(self, view: str) -> float:
+        """Seconds for preparing a batch."""
+        return best_time(lambda: [getattr(b, view) for b in self.batches()], 10) / BATCHES
+
+    def recursive(self) -> float:
+        """Seconds for a step with plain recursion."""
+        batch = self.batches()[0]
+        name = type(self.model).__name__.lower()
+        if isinstance(self.model, PossibleWorldNet):
+            worlds = self.model.draw_worlds(1, self.model.n_worlds)
+            net = self.model
+            return best_time(
+                lambda: self.learn(all_worlds(recursion.possibleworldnet(net, batch, worlds))), 2
+            )
+        return best_time(lambda: self.learn(getattr(recursion, name)(self.model, batch)), 2)
+
+    def flops(self) -> float:
+        """What the paper's formulas need for a step, forward and backward: matrix products only."""
+        assert isinstance(self.model, PossibleWorldNet)
+        s, total = self.model.settings, 0
+        for batch in self.batches():
+            code = batch.nodes.code
+            binary, unary = int(((code > 0) & (code < 4)).sum()), int((code == 0).sum())
+            leaves = len(np.unique(code[code >= 4]))
+            per_world = binary * 2 * s.size**2 + unary * s.size**2 + leaves * s.world_size * s.size
+            total += 3 * 2 * s.worlds * per_world
+        return total / BATCHES
+
+
+def multiplication_rate() -> float:
+    """Floating-point operations a second of torch.mm on 1024 x 1024 matrices."""
+    square, out = torch.randn(1024, 1024), torch.empty(1024, 1024)
+    return 2 * 1024**3 / best_time(lambda: torch.mm(square, square, out=out), 10)
+
+
+def made(name: str, **settings: object) -> Model:
+    """A network of the registry."""
+    kind = resolve(name)
+    return kind(kind.settings_class(**settings))
+
+
+def trees(data: Dataset) -> list[str]:
+    """The tree models against plain recursion, and the PossibleWorldNet against torch.mm."""
+    lines = []
+    for name in ("treenet", "treelstm"):
+        bench = Bench(made(name, size=64), data)
+        step, plain = bench.step(), bench.recursive()
+        lines.append(
+            f"- {name}, size 64: **{plain / step:.0f} times** the speed of plain recursion."
+        )
+    bench = Bench(made("possibleworldnet", size=32, worlds=128), data)
+    plain, work = bench.recursive(), bench.flops()
+    rounds = [(bench.step(), multiplication_rate()) for _ in range(5)]
+    step, rate = min(rounds)
+    shares = sorted(work / s / r for s, r in rounds)
+    lines += [
+        f"- possibleworldnet, d = 32, 128 worlds: **{plain / step:.0f} times** plain recursion; "
+        f"**{shares[len(shares) // 2]:.0%}** of the rate of `torch.mm` (median of 5 rounds), which "
+        f"gives {rate / 1e9:.0f} GFLOP/s here; {64 / step:,.0f} pairs/s, or "
+        f"{64 / step * 150e9 / rate:,.0f} where `torch.mm` gives 150 GFLOP/s."
+    ]
+    times = {
+        n: Bench(made("possibleworldnet", worlds=n), data).step(2) for n in (64, 128, 256, 512)
+    }
+    listed = ", ".join(f"{n} worlds {1e3 * t:.1f} ms" for n, t in times.items())
+    lines.append(f"- Cost by worlds: {listed}.")
+    lines.append(f"- Cost by size: {by_length()}.")
+    return lines
+
+
+def by_length() -> str:
+    """Milliseconds to evaluate formulas of more and more operators in 128 worlds."""
+    found = []
+    model = made("possibleworldnet").eval()
+    for operators in (250, 500, 1000, 2000):
+        code = [4]
+        for i in range(operators):
+            code += [4 + i % 26, 1 + i % 3]
+        forest = Forest(np.array(code, np.uint8), np.array([0, len(code)]))
+        only = np.array([0])
+        with torch.no_grad():
+            taken = best_time(lambda f=forest: model(Batch.of(f, only, only)), 5)  # type: ignore[misc]
+        found.append(f"{operators} operators {1e3 * taken:.0f} ms")
+    return ", ".join(found)
+
+
+def preparation(data: Dataset) -> list[str]:
+    """The share of a training step that goes into preparing the batch."""
+    lines = ["| network | pairs/s | preparing a batch |", "| --- | ---: | ---: |"]
+    view_of = {name: view for view, names in VIEWS.items() for name in names}
+    for name in REGISTRY:
+        bench = Bench(made(name), data)
+        step = bench.step(3)
+        share = bench.preparing(view_of[name]) / step
+        lines.append(f"| {name} | {64 / step:,.0f} | {share:.1%} |")
+    return lines
+
+
+def memory(data: Dataset) -> str:
+    """The memory of the whole process with a batch at 256 worlds and d = 64."""
+    Bench(PossibleWorldNet(PossibleWorldNetSettings(size=64, worlds=256)), data).step(1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return f"- Memory at 256 worlds and d = 64: {peak:.0f} MiB for the whole process, at most."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="put the figures into docs/models.md")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        generate(Path(folder), free_splits(4000, (1, 10), (1, 10), "fourtuples"), seed=0)
+        data = Dataset(load_pairs(Path(folder) / "train.txt"))
+    lines = [memory(data), *trees(data)]
+    text = "\n".join(lines) + "\n\n" + "\n".join(preparation(data))
+    print(text)
+    if arguments.write:
+        replace_part("models.md", "speed", text)
+
+
+if __name__ == "__main__":
+    main()
