@@ -69,7 +69,7 @@ def test_a_score_does_not_depend_on_the_other_rows(
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_weight_is_learnt(name: str) -> None:
-    model = small(name, pooling=1).train()
+    model = small(name, pooling=1, plain_steps=0).train()
     rows = [("pq&r|~", "pq>", 1), ("p", "q~", 0), ("pq|", "rs>~t&", 0)]
     batch = whole(pairs_of(rows))
     torch.nn.functional.nll_loss(model(batch), torch.tensor([1, 0, 0])).backward()
@@ -176,6 +176,17 @@ def test_the_number_of_worlds_is_free() -> None:
     model.n_worlds = 300  # type: ignore[assignment]
     many = log_probabilities(model, data)[0, 1]
     assert many < few
+
+
+def test_guided_worlds_stand_still_at_first() -> None:
+    batch = whole(pairs_of([("pq&", "p", 1)]))
+    guided, plain = small("guidedworldnet").train(), small("possibleworldnet").train()
+    for trained, moves in ((0, False), (1999, False), (2000, True)):
+        guided.trained_steps = trained
+        torch.manual_seed(0)
+        answer = guided(batch)
+        torch.manual_seed(0)
+        assert torch.equal(answer, plain(batch)) == (not moves)
 
 
 def test_a_thousand_operators_are_no_limit() -> None:

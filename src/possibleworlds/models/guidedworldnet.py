@@ -29,6 +29,7 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     worlds: int = 32
     steps: int = 4  # T; in training 1 to T, drawn for each batch
     step_length: float = 0.5
+    plain_steps: int = 2000  # of training, at first, with worlds that do not move
 
 
 class Found(NamedTuple):
@@ -56,7 +57,8 @@ class GuidedWorldNet(PossibleWorldNet):
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        if self.steps == 0:
+        learning_plainly = self.training and self.trained_steps < self.settings.plain_steps
+        if self.steps == 0 or learning_plainly:
             return super().forward(batch)
         steps = self.steps
         if self.training:

@@ -88,6 +88,7 @@ class Trainer:
         if settings.schedule == "cosine":
             rate = settings.learning_rate * (1 + math.cos(math.pi * self.share_done)) / 2
             self.optimizer.param_groups[0]["lr"] = rate
+        self.model.trained_steps = progress.step
         answer = self.model(batch)
         loss = nn.functional.nll_loss(answer, labels)
         self.optimizer.zero_grad()
