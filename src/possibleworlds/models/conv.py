@@ -25,7 +25,7 @@ class ConvNetSettings:
 
 
 class ConvEncoder(nn.Module):
-    """A stack of convolutions; what is left of a sequence, of any length, goes by its maximum."""
+    """A stack of convolutions; what is left of a sequence, of any length, goes by its mean."""
 
     def __init__(self, settings: ConvNetSettings) -> None:
         super().__init__()
@@ -36,6 +36,10 @@ class ConvEncoder(nn.Module):
         self.convolutions = nn.ModuleList(
             nn.Conv1d(widths[i], widths[i + 1], s.kernel, padding="same") for i in range(s.layers)
         )
+        # With PyTorch's own start the signal dies out on its way up, and nothing is ever learnt.
+        for convolution in self.convolutions:
+            nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
+            nn.init.zeros_(convolution.bias)
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Encode each sequence; padding counts as the nothing that is beyond every sequence."""
@@ -49,7 +53,7 @@ class ConvEncoder(nn.Module):
                 x = nn.functional.max_pool1d(x, 2, ceil_mode=True)
                 lengths = (lengths + 1) // 2
                 present = Sequences(x[:, 0], lengths).present[:, None]
-        return x.amax(2)
+        return x.sum(2) / lengths[:, None]
 
 
 class ConvNet(Model):
