@@ -154,7 +154,9 @@ def test_pruning_against_other_files(tiny: Path, tmp_path: Path) -> None:
     for split in splits:
         for pair in read_pairs(tmp_path / "second" / split.file):
             assert pair_key(pair.a, pair.b) not in old
-    assert read_manifest(tmp_path / "second")["pruned_against"] == {"train.txt": sha256(against)}
+    assert read_manifest(tmp_path / "second")["pruned_against"] == [
+        {"file": "train.txt", "sha256": sha256(against)}
+    ]
     exam = [split for split in TINY if split.method == "exam"]
     generate(tmp_path / "exam", exam, seed=5, prune_against=[tiny / "test_exam.txt"])
     assert read_manifest(tmp_path / "exam")["splits"]["test_exam"]["rows"] == 0

@@ -181,7 +181,7 @@ def generate(
         "format": FORMAT,
         "version": possibleworlds.__version__,
         "seed": seed,
-        "pruned_against": {path.name: sha256(path) for path in prune_against},
+        "pruned_against": [{"file": p.name, "sha256": sha256(p)} for p in prune_against],
         "settings": json.loads(json.dumps([asdict(split) for split in splits])),
     }
     manifest = open_folder(out, identity, force)
@@ -201,7 +201,7 @@ def generate(
                 file.write(lines)
                 digest.update(lines.encode())
                 written += ROWS_TOGETHER[split.method]
-                if written % 1000 == 0 or written == split.rows:
+                if written % 100 == 0 or written == split.rows:
                     progress(split.name, written, split.rows)
         manifest["splits"][split.name] = {
             "file": split.file,

@@ -1,6 +1,7 @@
 """Convolutional encoders (section 3.2.1): 1-D convolutions over symbols, pooled every k layers."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -33,13 +34,12 @@ class ConvEncoder(nn.Module):
         self.pooling = s.pooling
         self.embedding = nn.Embedding(N_SYMBOLS, s.size)
         widths = [s.size, *[s.channels] * s.layers]
-        self.convolutions = nn.ModuleList(
-            nn.Conv1d(widths[i], widths[i + 1], s.kernel, padding="same") for i in range(s.layers)
-        )
+        stack = [nn.Conv1d(a, b, s.kernel, padding="same") for a, b in pairwise(widths)]
         # With PyTorch's own start the signal dies out on its way up, and nothing is ever learnt.
-        for convolution in self.convolutions:
+        for convolution in stack:
             nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
-            nn.init.zeros_(convolution.bias)
+            nn.init.constant_(convolution.bias, 0.0)  # type: ignore[arg-type]
+        self.convolutions = nn.ModuleList(stack)
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Encode each sequence; padding counts as the nothing that is beyond every sequence."""
