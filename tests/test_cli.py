@@ -1,6 +1,8 @@
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,19 @@ def test_generate_verify_stats(small: Path) -> None:
     table = json.loads(run("stats", str(small), "--json").stdout)
     assert table["train"]["rows"] == 2000
     assert "paper" in run("stats", str(small)).stdout
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "possibleworlds", "generate", "data", "--rows", "4000000"]
+    running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob("data/.train.txt.part")):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "Traceback" not in said
+    assert "given again, finishes the rest" in said
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["dataset.json"]
 
 
 def test_verify_names_what_is_wrong(small: Path, tmp_path: Path) -> None:

@@ -73,9 +73,6 @@ def main() -> None:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
         fail(f"{error.name} is missing: pip install possibleworlds[train]")
-    except KeyboardInterrupt as interrupt:
-        err.print(f"interrupted {interrupt}".strip(), markup=False)
-        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
@@ -85,6 +82,12 @@ def fail(message: str) -> NoReturn:
     """Say what is wrong and exit with code 2."""
     err.print(f"error: {message}", markup=False, soft_wrap=True)
     sys.exit(2)
+
+
+def interrupted(advice: str) -> NoReturn:
+    """Say how to go on after Ctrl-C and exit with the code for it."""
+    err.print(f"interrupted; {advice}", markup=False)
+    raise typer.Exit(130)
 
 
 @contextmanager
@@ -273,15 +276,19 @@ def generate(
     )
     with progress_bars() as progress:
         bars = {split.name: progress.add_task(split.name, total=split.rows) for split in splits}
-        manifest = generate_into(
-            folder,
-            splits,
-            seed,
-            workers,
-            force,
-            data_files(prune_against or []),
-            lambda name, done, total: progress.update(bars[name], completed=done, total=total),
-        )
+        try:
+            manifest = generate_into(
+                folder,
+                splits,
+                seed,
+                workers,
+                force,
+                data_files(prune_against or []),
+                lambda name, done, total: progress.update(bars[name], completed=done, total=total),
+            )
+        except KeyboardInterrupt:
+            progress.stop()
+            interrupted("the same command, given again, finishes the rest")
     total = sum(split["rows"] for split in manifest["splits"].values())
     err.print(f"{total:,} rows in {folder}", markup=False)
 
@@ -515,8 +522,9 @@ def train(
 
         try:
             trained = train_network(job, show, write)
-        except StopRequestedError:
-            raise KeyboardInterrupt(f"{run} is saved; --resume goes on with it") from None
+        except (KeyboardInterrupt, StopRequestedError):
+            progress.stop()
+            interrupted("--resume goes on with the run")
     best = trained.progress
     err.print(f"{run}: {best.best_accuracy:.2%} of validation at step {best.best_step:,}")
 

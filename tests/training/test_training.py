@@ -114,6 +114,20 @@ def test_a_killed_run_ends_as_an_undisturbed_one(data: Path, tmp_path: Path) -> 
     assert without_time[0] == without_time[1]
 
 
+def test_ctrl_c_saves_the_run(data: Path, tmp_path: Path) -> None:
+    options = ["--data", str(data), "--out", "run", "--epochs", "100000"]
+    command = [sys.executable, "-m", "possibleworlds", "train", "treenet", *options]
+    running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "run" / RUN).exists():
+        time.sleep(0.05)
+    time.sleep(1)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "--resume goes on" in said
+    assert json.loads((tmp_path / "run" / RUN).read_text())["metrics"]["step"] > 0
+
+
 def test_the_best_validation_step_is_kept(data: Path, tmp_path: Path) -> None:
     trainer = train(quick("treenet", data, tmp_path / "run", epochs=6.0, evaluations=6))
     history = trainer.progress.history
