@@ -44,6 +44,11 @@ def state(run: Path) -> dict[str, bytes]:
     return {name: t.numpy().tobytes() for name, t in load_file(run / STATE).items()}
 
 
+def history(run: Path) -> list[dict[str, float]]:
+    lines = map(json.loads, (run / METRICS).read_text().splitlines())
+    return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
+
+
 def test_a_run_folder_holds_all_that_is_needed(data: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(quick("treenet", data, run))
@@ -87,6 +92,7 @@ def test_an_interrupted_run_ends_as_an_undisturbed_one(
     train(job)
     assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
     assert state(tmp_path / "parts") == state(tmp_path / "whole")
+    assert history(tmp_path / "parts") == history(tmp_path / "whole")
 
 
 def test_a_killed_run_ends_as_an_undisturbed_one(data: Path, tmp_path: Path) -> None:
@@ -103,15 +109,7 @@ def test_a_killed_run_ends_as_an_undisturbed_one(data: Path, tmp_path: Path) -> 
         running.wait()
     subprocess.run([*command, "--out", str(parts), "--resume"], check=True, capture_output=True)
     assert weights(parts) == weights(tmp_path / "whole")
-    kept, undisturbed = ((folder / METRICS).read_text() for folder in (parts, tmp_path / "whole"))
-    without_time = [
-        [
-            {k: v for k, v in json.loads(line).items() if k != "seconds"}
-            for line in text.splitlines()
-        ]
-        for text in (kept, undisturbed)
-    ]
-    assert without_time[0] == without_time[1]
+    assert history(parts) == history(tmp_path / "whole")
 
 
 def test_ctrl_c_saves_the_run(data: Path, tmp_path: Path) -> None:
@@ -162,6 +160,10 @@ def test_a_run_is_not_overwritten_nor_mixed_up(data: Path, tmp_path: Path) -> No
         train(quick("treenet", data, full))
     with pytest.raises(UserError, match="No such file"):
         train(quick("treenet", tmp_path / "nothing", tmp_path / "new"))
+    with pytest.raises(UserError, match="Not a directory"):
+        train(quick("treenet", data, full / "thesis.tex"))
+    with pytest.raises(UserError, match="Not a directory"):
+        train(quick("treenet", data, full / "thesis.tex" / "run"))
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -38,9 +38,21 @@ class Progress:
     seconds: float = 0.0
     best_accuracy: float = 0.0
     best_step: int = 0
-    loss: float = math.nan
-    accuracy: float = math.nan
+    loss_sum: float = 0.0
+    accuracy_sum: float = 0.0
+    steps_summed: int = 0
+    """Steps since the last evaluation, over which loss and accuracy are added up."""
     history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def loss(self) -> float:
+        """The mean loss since the last evaluation."""
+        return self.loss_sum / max(1, self.steps_summed)
+
+    @property
+    def accuracy(self) -> float:
+        """The mean accuracy on the batches since the last evaluation."""
+        return self.accuracy_sum / max(1, self.steps_summed)
 
 
 class StopRequestedError(Exception):
@@ -82,8 +94,8 @@ class Trainer:
             settings = self.settings
             yield from self.train.epoch(settings.batch_size, settings.permute_symbols, rng, skip)
 
-    def learn(self, batch: Any, labels: Tensor) -> tuple[float, float]:
-        """One step of Adam; the loss and the accuracy on the batch."""
+    def learn(self, batch: Any, labels: Tensor) -> None:
+        """One step of Adam."""
         settings, progress = self.settings, self.progress
         if settings.schedule == "cosine":
             rate = settings.learning_rate * (1 + math.cos(math.pi * self.share_done)) / 2
@@ -103,8 +115,12 @@ class Trainer:
             torch._foreach_lerp_(
                 list(self.averages.values()), list(self.weights.values()), 1 - decay
             )
-        right = (answer.detach().argmax(1) == labels).double().mean().item()
-        return loss.item(), right
+        if not math.isfinite(loss.item()):
+            problem = f"the loss is {loss.item()} at step {progress.step}"
+            raise UserError(f"{problem}: try a lower learning_rate")
+        progress.loss_sum += loss.item()
+        progress.accuracy_sum += (answer.detach().argmax(1) == labels).double().mean().item()
+        progress.steps_summed += 1
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -146,7 +162,8 @@ class Trainer:
                 self.averages[name].copy_(tensors[f"average.{name}"])
                 if self.progress.step:
                     keys = ("step", "exp_avg", "exp_avg_sq")
-                    self.optimizer.state[weight] = {k: tensors[f"{k}.{name}"] for k in keys}
+                    moments = {key: tensors[f"{key}.{name}"].to(weight.device) for key in keys}
+                    self.optimizer.state[weight] = moments
             torch.set_rng_state(tensors["random"])
         except (KeyError, RuntimeError, TypeError, ValueError) as error:
             raise UserError(f"{path} does not fit the run: {error}") from None
@@ -191,46 +208,58 @@ def train(
     """Train a network into a run folder, or go on with one."""
     torch.set_num_threads(1)
     kind = resolve(job.model)
-    given, seed = dict(job.given), job.seed
-    started = (job.out / checkpoint.RUN).exists()
-    if started and not job.resume:
-        raise UserError(f"{job.out} holds a run; --resume goes on with it")
-    if job.out.exists() and not started and any(job.out.iterdir()):
-        raise UserError(f"{job.out} holds something that is not a run")
-    if job.resume and started:
-        run = checkpoint.read_run(job.out)
-        if run["model"] != job.model:
-            raise UserError(f"{job.out} holds a run of {run['model']}, not of {job.model}")
-        stored = {**run["settings"], **run["training"]}
-        wanted = read_settings(kind, given)
-        for name in given:
-            source = wanted[1] if hasattr(wanted[1], name) else wanted[0]
-            if stored.get(name) != getattr(source, name):
-                raise UserError(f"{job.out} was started with {name}={stored.get(name)}")
-        given, seed = stored, run["seed"]
+    data = {name: sha256(job.data / name) for name in DATA_FILES}
+    run = open_run(job, kind, data)
+    given, seed = (
+        ({**run["settings"], **run["training"]}, run["seed"]) if run else (job.given, job.seed)
+    )
     settings, training = read_settings(kind, given)
-    fingerprints = {name: sha256(job.data / name) for name in DATA_FILES}
-    if job.resume and started and run["data"] != fingerprints:
-        raise UserError(f"{job.out} was trained on other data than {job.data}")
-    description = checkpoint.describe_run(job.model, settings, training, seed, fingerprints)
-    sets = [Dataset(load_pairs(job.data / name), job.device) for name in DATA_FILES]
+    train_set, validate_set = (
+        Dataset(load_pairs(job.data / name), job.device) for name in DATA_FILES
+    )
     torch.manual_seed(seed)
     try:
         model = kind(settings).to(job.device)
-    except (RuntimeError, ValueError, AssertionError) as error:
-        raise UserError(f"{job.model} cannot be made with these settings: {error}") from None
-    trainer = Trainer(model, training, sets[0], sets[1], seed)
-    try:
         job.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{job.out}: {error.strerror}") from None
-    if job.resume and (job.out / checkpoint.STATE).exists():
-        path = job.out / checkpoint.STATE
-        trainer.restore(*checkpoint.load_tensors(path), path)
+    except (RuntimeError, ValueError, AssertionError) as error:
+        raise UserError(f"{job.model} cannot be made with these settings: {error}") from None
+    trainer = Trainer(model, training, train_set, validate_set, seed)
+    description = checkpoint.describe_run(job.model, settings, training, seed, data)
+    state = job.out / checkpoint.STATE
+    if run and state.exists():
+        trainer.restore(*checkpoint.load_tensors(state), state)
     else:
         checkpoint.write_json(job.out / checkpoint.RUN, description)
     run_to_the_end(trainer, job.out, description, on_step, on_evaluation)
     return trainer
+
+
+def open_run(job: Job, kind: type[Model], data: dict[str, str]) -> dict[str, Any] | None:
+    """What the run folder says of the run to go on with, or None where a new one may begin."""
+    try:
+        inside = list(job.out.iterdir()) if job.out.exists() else []
+    except OSError as error:
+        raise UserError(f"{job.out}: {error.strerror}") from None
+    if not inside:
+        return None
+    if not (job.out / checkpoint.RUN).exists():
+        raise UserError(f"{job.out} holds something that is not a run")
+    if not job.resume:
+        raise UserError(f"{job.out} holds a run; --resume goes on with it")
+    run = checkpoint.read_run(job.out)
+    if run["model"] != job.model:
+        raise UserError(f"{job.out} holds a run of {run['model']}, not of {job.model}")
+    if run["data"] != data:
+        raise UserError(f"{job.out} was trained on other data than {job.data}")
+    stored = {**run["settings"], **run["training"]}
+    settings, training = read_settings(kind, job.given)
+    wanted = {**asdict(settings), **asdict(training)}
+    for name in job.given:
+        if stored.get(name) != wanted[name]:
+            raise UserError(f"{job.out} was started with {name}={stored.get(name)}")
+    return run
 
 
 def run_to_the_end(
@@ -242,20 +271,13 @@ def run_to_the_end(
 ) -> None:
     """Train, evaluate and save until the run is done or the user stops it."""
     progress, evaluations = trainer.progress, trainer.settings.evaluations
-    loss, accuracy, counted = 0.0, 0.0, 0
     last_saved = last_time = time.perf_counter()
     with stop_requested() as stop:
         for batch, labels in trainer.batches():
             if trainer.share_done >= 1:
                 return
             due = int(trainer.share_done * evaluations)
-            batch_loss, batch_accuracy = trainer.learn(batch, labels)
-            if not math.isfinite(batch_loss):
-                raise UserError(
-                    f"the loss is {batch_loss} at step {progress.step}: try a lower rate"
-                )
-            loss, accuracy, counted = loss + batch_loss, accuracy + batch_accuracy, counted + 1
-            progress.loss, progress.accuracy = loss / counted, accuracy / counted
+            trainer.learn(batch, labels)
             now = time.perf_counter()
             progress.seconds += now - last_time
             last_time = now
@@ -263,7 +285,6 @@ def run_to_the_end(
             evaluate = int(trainer.share_done * evaluations) > due
             if evaluate:
                 take_note(trainer, out)
-                loss, accuracy, counted = 0.0, 0.0, 0
                 on_evaluation(trainer)
                 last_time = time.perf_counter()
             if evaluate or stop() or now - last_saved > SECONDS_BETWEEN_CHECKPOINTS:
@@ -279,9 +300,8 @@ def take_note(trainer: Trainer, out: Path) -> None:
     validation = trainer.evaluate()
     if validation > progress.best_accuracy or not progress.history:
         progress.best_accuracy, progress.best_step = validation, progress.step
-        weights = trainer.averages if trainer.settings.average else trainer.weights
-        tensors = {name: weight.detach() for name, weight in weights.items()}
-        checkpoint.save_tensors(out / checkpoint.MODEL, tensors, {"step": str(progress.step)})
+        metadata = {"step": str(progress.step)}
+        checkpoint.save_tensors(out / checkpoint.MODEL, trainer.averages, metadata)
     progress.history.append(
         {
             "step": progress.step,
@@ -291,6 +311,7 @@ def take_note(trainer: Trainer, out: Path) -> None:
             "validation": validation,
         }
     )
+    progress.loss_sum, progress.accuracy_sum, progress.steps_summed = 0.0, 0.0, 0
 
 
 def save(trainer: Trainer, out: Path, description: dict[str, Any]) -> None:
