@@ -9,7 +9,7 @@ OUT ?= out
 .PHONY: reproduce test lint slow clean
 
 reproduce: $(VENV)/ready
-	$(BIN)/possibleworlds generate $(OUT)/small --preset small
+	$(BIN)/possibleworlds generate $(OUT)/small --preset small --force
 	$(BIN)/possibleworlds verify $(OUT)/small
 	$(BIN)/possibleworlds stats $(OUT)/small
 	$(BIN)/possibleworlds stats $(OUT)/small/train.txt

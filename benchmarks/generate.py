@@ -5,7 +5,7 @@
 
 import argparse
 import gc
-import resource
+import os
 import statistics
 import subprocess
 import sys
@@ -48,13 +48,16 @@ def row_against_query() -> tuple[float, float, float]:
 
 
 def measured(*arguments: str) -> str:
-    """Run a command; its time and the largest memory of any of its processes so far."""
+    """Run a command; its time and the largest memory of any of its processes."""
     start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "possibleworlds", *arguments], check=True, stdout=subprocess.DEVNULL
+    running = subprocess.Popen(
+        [sys.executable, "-m", "possibleworlds", *arguments], stdout=subprocess.DEVNULL
     )
+    _, status, usage = os.wait4(running.pid, 0)
+    if status:
+        raise SystemExit(f"possibleworlds {' '.join(arguments)} failed")
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    peak = usage.ru_maxrss / 1024
     shown = " ".join(Path(word).name for word in arguments)
     return f"- `possibleworlds {shown}`: {seconds:.0f} s, at most {peak:.0f} MiB."
 

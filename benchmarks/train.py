@@ -28,6 +28,8 @@ from possibleworlds.models.possibleworldnet import (
 )
 from possibleworlds.models.trees import Forest
 from possibleworlds.training.batches import Dataset
+from possibleworlds.training.loop import Trainer
+from possibleworlds.training.settings import TrainingSettings
 
 UNITS = 16
 BATCHES = 8
@@ -35,7 +37,8 @@ LABELS = torch.tensor([1, 1, 0, 0] * UNITS)
 VIEWS = {
     "shares": ("linear-bow", "mlp-bow"),
     "sequences": ("convnet", "lstm", "bilstm"),
-    "joined": ("lstm-traversal", "bilstm-traversal", "transformer"),
+    "joined": ("lstm-traversal", "bilstm-traversal"),
+    "side_by_side": ("transformer",),
     "calls": ("treenet", "treelstm"),
     "messages": ("possibleworldnet",),
     "private_messages": ("guidedworldnet",),
@@ -61,7 +64,7 @@ class Bench:
         rng = np.random.default_rng(0)
         self.units = rng.permutation(len(data) // 4)[: BATCHES * UNITS].reshape(BATCHES, UNITS)
         self.permutations = rng.permuted(np.tile(np.arange(26), (BATCHES, UNITS, 1)), axis=2)
-        self.adam = torch.optim.Adam(model.parameters(), 1e-5, fused=True)
+        self.trainer = Trainer(model, TrainingSettings(learning_rate=1e-5), data, data, seed=0)
 
     def batches(self) -> list[Batch]:
         """The batches, made anew."""
@@ -69,17 +72,17 @@ class Bench:
         return [self.data.batch(units, permutations)[0] for units, permutations in chosen]
 
     def learn(self, answer: torch.Tensor) -> None:
-        """One step of Adam."""
-        self.adam.zero_grad()
+        """One step of Adam from an answer that was worked out otherwise."""
+        self.trainer.optimizer.zero_grad()
         torch.nn.functional.nll_loss(answer, LABELS).backward()
-        self.adam.step()
+        self.trainer.optimizer.step()
 
     def step(self, times: int = 5) -> float:
         """Seconds for a step, the batch included."""
 
         def run() -> None:
             for batch in self.batches():
-                self.learn(self.model(batch))
+                self.trainer.learn(batch, LABELS)
 
         run()
         return best_time(run, times) / BATCHES

@@ -6,10 +6,11 @@ and for success, 1 for no and for problems found, 2 for input that cannot be use
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -24,11 +25,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 import possibleworlds
 from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import AND, Formula
 from possibleworlds.logic.syntax import Style, parse, to_text
+from possibleworlds.parallel import StopRequestedError
 
 if TYPE_CHECKING:
     from possibleworlds.data.statistics import FileStatistics, SplitStatistics
@@ -41,8 +44,9 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
-err = Console(stderr=True, highlight=False)
+width = None if sys.stdout.isatty() else 120
+out = Console(highlight=False, emoji=False, soft_wrap=True, width=width)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -63,6 +67,9 @@ USAGE_ERROR: Any = typer.BadParameter.__base__
 
 def main() -> None:
     """Run the command, with one clear line for whatever a user can do wrong."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         sys.exit(app(standalone_mode=False))
     except UserError as error:
@@ -73,20 +80,19 @@ def main() -> None:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
         fail(f"{error.name} is missing: pip install possibleworlds[train]")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    except MemoryError:
+        fail("not enough memory for that")
 
 
 def fail(message: str) -> NoReturn:
     """Say what is wrong and exit with code 2."""
-    err.print(f"error: {message}", markup=False, soft_wrap=True)
+    err.print(f"error: {message}", soft_wrap=True)
     sys.exit(2)
 
 
 def interrupted(advice: str) -> NoReturn:
     """Say how to go on after Ctrl-C and exit with the code for it."""
-    err.print(f"interrupted; {advice}", markup=False)
+    err.print(f"interrupted; {advice}")
     raise typer.Exit(130)
 
 
@@ -94,7 +100,7 @@ def interrupted(advice: str) -> NoReturn:
 def progress_bars() -> Iterator[Progress]:
     """Progress bars on standard error, with the time left."""
     with Progress(
-        TextColumn("{task.description:>12}"),
+        TextColumn("{task.description:>12}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -167,13 +173,13 @@ def entails(
         raise typer.Exit(code)
     answer, sign = ("yes", "⊨") if refuting is None else ("no", "⊭")
     left = ", ".join(map(to_text, premises))
-    out.print(f"{answer}: {left} {sign} {to_text(conclusion)}", markup=False)
+    out.print(f"{answer}: {left} {sign} {to_text(conclusion)}")
     if refuting is not None:
         values = ", ".join(f"{v} {'true' if x else 'false'}" for v, x in refuting.items())
-        out.print(f"countermodel: {values}", markup=False)
+        out.print(f"countermodel: {values}")
     if probability is not None:
         thought = "yes" if probability > 0.5 else "no"
-        out.print(f"{model} says {thought}: P(A ⊨ B) = {probability:.4f}", markup=False)
+        out.print(f"{model} says {thought}: P(A ⊨ B) = {probability:.4f}")
     raise typer.Exit(code)
 
 
@@ -202,13 +208,13 @@ def show(
         facts["models"] = possibleworlds.count_models(read)
     except UserError as error:
         facts["models"] = None
-        err.print(f"{error}", markup=False)
+        err.print(f"{error}")
     if as_json:
         print_json(facts)
         return
     for name, value in facts.items():
         text = ", ".join(value) if isinstance(value, list) else value
-        out.print(f"{name:>10}  {text}", markup=False)
+        out.print(f"{name:>10}  {text}")
 
 
 STYLES: tuple[Style, ...] = ("unicode", "ascii", "latex", "published")
@@ -216,18 +222,19 @@ STYLES: tuple[Style, ...] = ("unicode", "ascii", "latex", "published")
 
 def parse_range(text: str) -> tuple[int, int]:
     """The bounds that a text like 1-10, or 5, stands for."""
-    low, _, high = text.partition("-")
-    if not (low.isdecimal() and (high or low).isdecimal()):
+    bounds = text.split("-")
+    if len(bounds) > 2 or not all(bound.isdecimal() for bound in bounds):
         raise UserError(f"{text!r} is not a range like 1-10")
-    return int(low), int(high or low)
+    return int(bounds[0]), int(bounds[-1])
 
 
 @app.command()
 def generate(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to fill.")],
     preset: Annotated[
-        Literal["paper", "small"], typer.Option(help="122,000 rows as in the paper, or 4,000.")
-    ] = "paper",
+        Literal["paper", "small"] | None,
+        typer.Option(help="122,000 rows as in the paper, or 4,000; else paper."),
+    ] = None,
     variables: Annotated[
         str | None, typer.Option(metavar="LOW-HIGH", help="Free setting, else 1-10.")
     ] = None,
@@ -264,6 +271,8 @@ def generate(
     from possibleworlds.data.splits import generate as generate_into
 
     free = any(setting is not None for setting in (variables, operators, rows, method))
+    if free and preset:
+        raise UserError("a preset has settings of its own; give it, or free settings")
     splits = (
         free_splits(
             100_000 if rows is None else rows,
@@ -272,7 +281,7 @@ def generate(
             method or "fourtuples",
         )
         if free
-        else PRESETS[preset]
+        else PRESETS[preset or "paper"]
     )
     with progress_bars() as progress:
         bars = {split.name: progress.add_task(split.name, total=split.rows) for split in splits}
@@ -286,11 +295,11 @@ def generate(
                 data_files(prune_against or []),
                 lambda name, done, total: progress.update(bars[name], completed=done, total=total),
             )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, StopRequestedError):
             progress.stop()
             interrupted("the same command, given again, finishes the rest")
     total = sum(split["rows"] for split in manifest["splits"].values())
-    err.print(f"{total:,} rows in {folder}", markup=False)
+    err.print(f"{total:,} rows in {folder}")
 
 
 @app.command()
@@ -325,7 +334,7 @@ def verify(
             if as_json:
                 print_json({**found._asdict(), "path": str(found.path)})
             else:
-                out.print(f"{place}: {found.check}: {found.message}", markup=False)
+                out.print(f"{place}: {found.check}: {found.message}")
     if as_json:
         for summary in summaries:
             print_json({**summary._asdict(), "path": str(summary.path)})
@@ -334,16 +343,19 @@ def verify(
     for path, rows, positive, structure, problems in summaries:
         listed = ", ".join(f"{problems[check]} {check}" for check in CHECKS if problems[check])
         share = f"{positive / max(1, rows):.1%}"
-        table.add_row(path.name, f"{rows:,}", share, structure or "no units", listed or "none")
+        table.add_row(
+            Text(path.name), f"{rows:,}", share, structure or "no units", listed or "none"
+        )
     out.print(table)
     raise typer.Exit(wrong)
 
 
 def columns(first: str, *others: str) -> Table:
     """An empty table whose columns but the first are aligned to the right."""
-    table = Table(first, box=None)
+    table = Table(box=None)
+    table.add_column(Text(first))
     for name in others:
-        table.add_column(name, justify="right")
+        table.add_column(Text(name), justify="right")
     return table
 
 
@@ -389,24 +401,28 @@ def stats(
         from possibleworlds.data.plots import plot_distributions
 
         plot_distributions(described, plot)
-        err.print(f"drawn in {plot}", markup=False)
+        err.print(f"drawn in {plot}")
 
 
 def print_table_1(lines: "dict[str, SplitStatistics]", as_json: bool) -> None:
     """Table 1, ours and the paper's."""
     from possibleworlds.data.paper import BOTH_FORMULAS, TABLE_1
+    from possibleworlds.data.statistics import SplitStatistics
 
     names = sorted(lines, key=lambda name: list(TABLE_1).index(name) if name in TABLE_1 else 99)
+    for name in BOTH_FORMULAS & lines.keys():
+        line = lines[name]
+        lines[name] = line._replace(operators=2 * line.operators, length=2 * line.length)
     if as_json:
-        print_json({name: lines[name]._asdict() for name in names})
+        paper = {name: SplitStatistics(*TABLE_1[name])._asdict() for name in TABLE_1}
+        print_json({n: {**lines[n]._asdict(), "paper": paper.get(n)} for n in names})
         return
     table = columns("split", "", "rows", "variables", "operators", "length", "2^variables")
     for name in names:
-        for whose, line in (("ours", lines[name]), ("paper", TABLE_1.get(name))):
+        sources: dict[str, Any] = {"ours": lines[name], "paper": TABLE_1.get(name)}
+        for whose, line in sources.items():
             if line:
                 rows, variables, operators, length, table_rows = line
-                if whose == "ours" and name in BOTH_FORMULAS:
-                    operators, length = 2 * operators, 2 * length
                 means = (f"{mean:.2f}" for mean in (variables, operators, length))
                 label = name if whose == "ours" else ""
                 table.add_row(label, whose, f"{rows:,}", *means, f"{table_rows:,.1f}")
@@ -465,7 +481,9 @@ def train(
     side: Annotated[
         Literal["left", "right"] | None, typer.Option(help="Let it see one side only.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same weights.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**62, help="Same seed, same weights; else 0.")
+    ] = None,
     device: Annotated[str, typer.Option(help="As PyTorch names it.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
     tensorboard: Annotated[
@@ -483,7 +501,7 @@ def train(
 
         possibleworlds train possibleworldnet --data data --out runs/pwn --set worlds=64
     """
-    from possibleworlds.training.loop import Job, StopRequestedError, Trainer
+    from possibleworlds.training.loop import Job, Trainer
     from possibleworlds.training.loop import train as train_network
 
     given = parse_set(settings or [])
@@ -492,7 +510,7 @@ def train(
     job = Job(model, data, run, given, seed, device, resume)
     events = event_writer(run) if tensorboard else lambda _: None
     columns_shown = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[shown]}"),
         TimeElapsedColumn(),
@@ -536,10 +554,12 @@ def event_writer(run: Path) -> Callable[[dict[str, float]], None]:
     except ImportError:
         raise UserError("--tensorboard needs tensorboard: pip install tensorboard") from None
 
+    writer = cache(lambda: SummaryWriter(run / "tensorboard"))
+
     def write(line: dict[str, float]) -> None:
-        with SummaryWriter(run / "tensorboard") as writer:
-            for name in ("loss", "accuracy", "validation"):
-                writer.add_scalar(name, line[name], line["step"])
+        for name in ("loss", "accuracy", "validation"):
+            writer().add_scalar(name, line[name], line["step"])
+        writer().flush()
 
     return write
 
@@ -590,7 +610,7 @@ def evaluate(
     for path, result in found.items():
         low, high = result["interval"]
         shown = f"{result['accuracy']:.2%}", f"{low:.2%} - {high:.2%}"
-        table.add_row(path.name, f"{result['rows']:,}", *shown)
+        table.add_row(Text(str(path)), f"{result['rows']:,}", *shown)
     out.print(table)
     for what in ("variables", "operators"):
         out.print()

@@ -1,10 +1,15 @@
 """Work spread over processes, with results in order and nothing piling up."""
 
+import os
 import signal
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from types import FrameType
 from typing import TypeVar
 
 from possibleworlds.errors import UserError
@@ -12,9 +17,47 @@ from possibleworlds.errors import UserError
 T = TypeVar("T")
 R = TypeVar("R")
 
-INTERRUPT_IGNORED = (signal.SIGINT, signal.SIG_IGN)
 AHEAD = 2
 """How many tasks a worker has waiting beside the one it is at."""
+
+
+class StopRequestedError(Exception):
+    """The user wants the work to stop; what is done so far is safe."""
+
+
+@contextmanager
+def stop_requested() -> Iterator[Callable[[], bool]]:
+    """Whether the user has pressed Ctrl-C, or the process was asked to end, since the beginning.
+
+    Work that asks this stops between two steps, never within one.
+    """
+    asked: list[int] = []
+
+    def remember(number: int, _: FrameType | None) -> None:
+        asked.append(number)
+
+    signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread():
+        signals = ()  # only the main thread hears of them
+    before = {number: signal.signal(number, remember) for number in signals}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def begin_worker(parent: int) -> None:
+    """Leave Ctrl-C to the parent process, and end with it, however that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def ordered_map(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
@@ -22,7 +65,7 @@ def ordered_map(function: Callable[[T], R], tasks: Iterable[T], workers: int) ->
     if workers == 1:
         yield from map(function, tasks)
         return
-    pool = ProcessPoolExecutor(workers, initializer=signal.signal, initargs=INTERRUPT_IGNORED)
+    pool = ProcessPoolExecutor(workers, initializer=begin_worker, initargs=(os.getpid(),))
     try:
         waiting: deque[Future[R]] = deque()
         for task in tasks:

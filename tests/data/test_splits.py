@@ -96,6 +96,9 @@ def test_what_was_finished_is_kept_and_the_rest_made(tiny: Path, tmp_path: Path)
     del manifest["splits"]["test_hard"]
     (folder / "dataset.json").write_text(json.dumps(manifest))
     (folder / ".test_hard.txt.part").write_text("half a row")
+    (tmp_path / "killed").mkdir()
+    (tmp_path / "killed" / ".dataset.json.part").write_text("{")
+    generate(tmp_path / "killed", TINY[:1], seed=3)
     before = (folder / "train.txt").stat().st_mtime_ns
     generate(folder, TINY, seed=3)
     assert (folder / "train.txt").stat().st_mtime_ns == before
@@ -171,6 +174,23 @@ def test_free_settings(method: str, tmp_path: Path) -> None:
         "validate": 4,
         "test_easy": 4,
     }
+
+
+def test_the_exam_is_the_same_for_every_seed(tiny: Path, tmp_path: Path) -> None:
+    generate(tmp_path / "other", TINY[:1], seed=77)
+    assert contents(tmp_path / "other")["test_exam.txt"] == contents(tiny)["test_exam.txt"]
+
+
+def test_workers_end_with_the_run(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "possibleworlds", "generate", "data", "--rows", "4000000"]
+    running = subprocess.Popen(
+        [*command, "--workers", "2"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    while not list(tmp_path.glob("data/.train.txt.part")):
+        time.sleep(0.05)
+    running.kill()
+    # The pipe is closed only when the last worker has gone.
+    running.communicate(timeout=30)
 
 
 def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:

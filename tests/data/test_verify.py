@@ -90,6 +90,14 @@ def test_wrong_heuristics_and_empty_files_are_named(data: Path, tmp_path: Path) 
     assert [(p.line, p.check) for p in problems_of(empty)] == [(0, "format")]
 
 
+def test_many_equal_lines_are_no_trouble(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "same.txt"
+    path.write_text(row(data, 1) * 20_000)
+    repeats = [p for p in problems_of(path, workers=2) if p.check == "duplicate"]
+    assert len(repeats) == 19_999
+    assert all(p.message == f"repeats {path}:1, up to renaming" for p in repeats)
+
+
 def test_balance() -> None:
     assert unbalanced(49, 100, structured=True)
     assert not unbalanced(50, 100, structured=True)

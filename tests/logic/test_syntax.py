@@ -108,6 +108,8 @@ def test_depth_is_no_limit(text: str) -> None:
 
 def test_deep_equivalences_below_negations_are_rewritten() -> None:
     assert parse("~" * DEEP + "(p <-> q)").basic().length == DEEP + 7
+    long = parse(" & ".join(["p"] * 700_000))
+    assert long.basic() == long
 
 
 def test_megabytes_are_read_in_linear_time() -> None:

@@ -13,6 +13,7 @@ from possibleworlds.data.arrays import Pairs, pairs_of
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula
 from possibleworlds.models import REGISTRY, Batch, Model, resolve
+from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.sequences import CLOSE, OPEN, PADDING, TURNSTILE
 from possibleworlds.models.trees import Forest
 from possibleworlds.training.batches import Dataset
@@ -115,10 +116,12 @@ def test_sequences_are_bracketed_infix_text(rows: list[tuple[str, str, int]]) ->
     signs = {**dict(enumerate("~&|>abcdefghijklmnopqrstuvwxyz")), OPEN: "(", CLOSE: ")"}
     signs |= {TURNSTILE: "⊨", PADDING: ""}
     batch = whole(pairs_of(rows))
-    sequences, is_right = batch.joined
+    sequences, is_right = batch.side_by_side
     for i, (a, b, _) in enumerate(rows):
+        joined = batch.joined.symbols[i].tolist()
+        assert "".join(signs[s] for s in joined) == f"{infix(a)}⊨{infix(b)}"
         symbols = sequences.symbols[i].tolist()
-        assert "".join(signs[s] for s in symbols) == f"{infix(a)}⊨{infix(b)}"
+        assert "".join(signs[s] for s in symbols) == f"{infix(a)}{infix(b)}"
         right = [s for s, r in zip(symbols, is_right[i].tolist(), strict=True) if r]
         assert "".join(signs[s] for s in right) == infix(b)
         alone = batch.sequences.symbols[batch.left[i]].tolist()
@@ -134,6 +137,7 @@ def test_permuting_symbols_renames_what_every_network_sees() -> None:
     batch = Batch.of(forest, pairs.left, pairs.right, swap[None])
     other = whole(renamed)
     assert_close(batch.shares, other.shares)
+    assert_close(batch.shares.sum(1), torch.ones(2))
     assert batch.sequences.symbols.tolist() == other.sequences.symbols.tolist()
     assert batch.nodes.code.tolist() == other.nodes.code.tolist()
 
@@ -189,6 +193,17 @@ def test_guided_worlds_stand_still_at_first() -> None:
         assert torch.equal(answer, plain(batch)) == (not moves)
 
 
+def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> None:
+    model = small("guidedworldnet", gain=1.0)
+    assert isinstance(model, GuidedWorldNet)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    rows = [(v, v + "~", 0) for v in letters] + [(v + "~", v, 0) for v in letters]
+    worlds = model.draw_worlds(1, 7)
+    z = model.find(whole(pairs_of(rows)), 0, worlds.expand(len(rows), -1, -1)).z
+    true = (z[:26] < z[26:]).T
+    assert torch.equal(model.assignments(worlds[0]), true)
+
+
 def test_a_thousand_operators_are_no_limit() -> None:
     deep = "p" + "".join(f"{'pqrs'[i % 4]}{'&|>'[i % 3]}" for i in range(1000))
     for name in REGISTRY:
@@ -203,6 +218,8 @@ def test_a_thousand_operators_are_no_limit() -> None:
         ("no.such.module:Net", "No module named 'no'"),
         ("possibleworlds.models.bow:Nothing", "has no attribute 'Nothing'"),
         ("json:JSONDecoder", "not a subclass"),
+        (":X", "Empty module name"),
+        ("possibleworlds.models:Model", "has no settings_class"),
     ],
 )
 def test_unknown_networks_are_refused(name: str, problem: str) -> None:
@@ -223,6 +240,9 @@ def test_settings_are_checked() -> None:
         ({"learning_rate": "-1"}, "learning_rate cannot be"),
         ({"side": "top"}, "side must be"),
         ({"schedule": "steep"}, "schedule cannot be"),
+        ({"epochs": "nan"}, "epochs cannot be nan"),
+        ({"minutes": "inf"}, "minutes cannot be inf"),
+        ({"size": "0"}, "TreeNet cannot have size=0"),
     ]:
         with pytest.raises(UserError, match=problem):
             read_settings(kind, given_)

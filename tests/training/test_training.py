@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,10 @@ from safetensors.torch import load_file, save_file
 import possibleworlds
 from possibleworlds.data.splits import free_splits, generate
 from possibleworlds.errors import UserError
+from possibleworlds.parallel import StopRequestedError
 from possibleworlds.training.checkpoint import METRICS, MODEL, RUN, STATE
 from possibleworlds.training.evaluation import interval
-from possibleworlds.training.loop import Job, StopRequestedError, Trainer, train
+from possibleworlds.training.loop import Job, Trainer, train
 
 QUICK = {"epochs": 3.0, "evaluations": 3, "size": 8}
 
@@ -147,6 +150,8 @@ def test_a_run_is_not_overwritten_nor_mixed_up(data: Path, tmp_path: Path) -> No
         train(quick("treenet", data, run))
     with pytest.raises(UserError, match="a run of treenet, not of treelstm"):
         train(quick("treelstm", data, run, resume=True))
+    with pytest.raises(UserError, match="started with seed 0"):
+        train(replace(quick("treenet", data, run, resume=True), seed=7))
     with pytest.raises(UserError, match="started with size=8"):
         train(quick("treenet", data, run, resume=True, size=16))
     other = tmp_path / "other"
@@ -192,7 +197,7 @@ def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> N
             run, tmp_path / "e", settings={"size": 16}
         ),
         "make no network": spoiled(run, tmp_path / "f", settings={"size": "x"}),
-        "does not describe a network": spoiled(run, tmp_path / "g", settings=[]),
+        "settings is not dict": spoiled(run, tmp_path / "g", settings=[]),
     }
     cut = spoiled(run, tmp_path / "h")
     (cut / MODEL).write_bytes((run / MODEL).read_bytes()[:500])
@@ -264,8 +269,9 @@ def test_predictions_from_python(run: Path) -> None:
     assert network.probability("p <-> ⊤", "p") == network.probability(
         possibleworlds.parse("p <-> ⊤").basic(), "p"
     )
-    renamed = network.probability("rain & wet", "wet")
-    assert renamed == pytest.approx(network.probability("a & b", "b"), abs=1e-6)
+    for first, second in (("rain", "wet"), ("ab", "cd"), ("a'", "B")):
+        renamed = network.probability(f"{first} & {second}", second)
+        assert renamed == pytest.approx(network.probability("a & b", "b"), abs=1e-6)
     with pytest.raises(UserError, match="27 variables"):
         network.probability(" & ".join(f"x{i}" for i in range(27)), "x0")
     with pytest.raises(UserError, match="differ in length"):
@@ -362,6 +368,45 @@ def test_tensorboard_events(data: Path, tmp_path: Path) -> None:
     done = possible("train", "treenet", "--data", str(data), "--out", str(out), *quick_options)
     assert done.returncode == 0, done.stderr
     assert list((out / "tensorboard").iterdir())
+
+
+def test_buffers_and_tied_weights_are_kept(data: Path, tmp_path: Path) -> None:
+    code = """
+from dataclasses import dataclass
+from torch import nn
+from possibleworlds.models import Classifier, Model
+
+@dataclass(frozen=True)
+class Settings:
+    size: int = 8
+
+class Tied(Model):
+    settings_class = Settings
+
+    def __init__(self, settings):
+        super().__init__(settings)
+        self.encode = nn.Sequential(nn.Linear(30, settings.size), nn.BatchNorm1d(settings.size))
+        self.again = self.encode[0]
+        self.classifier = Classifier(settings.size, settings.size, 2)
+
+    def forward(self, batch):
+        codes = self.encode(batch.shares)
+        return self.classifier(codes[batch.left], codes[batch.right])
+"""
+    (tmp_path / "tied.py").write_text(code)
+    options = ["--data", str(data), "--out", "run", "--epochs", "1"]
+    assert possible("train", "tied:Tied", *options, cwd=tmp_path).returncode == 0
+    done = possible("evaluate", "run", str(data / "validate.txt"), "--json", cwd=tmp_path)
+    described = json.loads((tmp_path / "run" / RUN).read_text())
+    assert json.loads(done.stdout)["accuracy"] == described["metrics"]["validation"]
+
+
+def test_a_finished_run_is_mended_by_resuming(data: Path, run: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(run, tmp_path / "copy")
+    whole = (run / METRICS).read_text()
+    (copied / METRICS).unlink()
+    train(quick("treenet", data, copied, resume=True))
+    assert (copied / METRICS).read_text() == whole
 
 
 def test_a_network_of_ones_own(data: Path, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def parse_row(line: str) -> Pair:
 def raw_lines(path: Path) -> Iterator[str]:
     """The lines of a data file as they stand, whatever bytes they hold."""
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
             yield from file
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None

@@ -13,7 +13,7 @@ TABLE_1 = {
 
 For massive and exam, operators and length are evidently those of both formulas together.
 """
-BOTH_FORMULAS = ("test_massive", "test_exam")
+BOTH_FORMULAS = {"test_massive", "test_exam"}
 
 Line = tuple[float, float, float, int, float, float, float, int]
 

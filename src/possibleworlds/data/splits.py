@@ -23,7 +23,7 @@ from possibleworlds.data.naive import naive_pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.alpha import pair_key
 from possibleworlds.logic.formula import LETTERS
-from possibleworlds.parallel import ordered_map
+from possibleworlds.parallel import StopRequestedError, ordered_map, stop_requested
 
 Method = Literal["fourtuples", "naive", "mutated", "exam"]
 
@@ -125,6 +125,8 @@ Block = list[tuple[str, list[int]]]
 
 def make_block(split: Split, seed: int, number: int) -> Block:
     """The rows of some groups; the same for the same seed and number, wherever it runs."""
+    if split.method == "exam":
+        seed = 0  # the exam is the same for everybody
     rng = np.random.default_rng([seed, zlib.crc32(split.name.encode()), number])
     units: Iterable[list[Row]]
     if split.method == "exam":
@@ -184,8 +186,8 @@ def generate(
         "pruned_against": [{"file": p.name, "sha256": sha256(p)} for p in prune_against],
         "settings": json.loads(json.dumps([asdict(split) for split in splits])),
     }
-    manifest = open_folder(out, identity, force)
     seen = Seen(sum(split.rows for split in splits) + sum(map(count_lines, prune_against)))
+    manifest = open_folder(out, identity, force)
     for path in prune_against:
         remember(path, seen)
     for split in splits:
@@ -196,8 +198,10 @@ def generate(
             progress(split.name, split.rows, split.rows)
             continue
         digest, written = hashlib.sha256(), 0
-        with replacing(path) as file:
+        with stop_requested() as stop, replacing(path) as file:
             for lines in make_rows(split, seed, seen, workers):
+                if stop():
+                    raise StopRequestedError
                 file.write(lines)
                 digest.update(lines.encode())
                 written += ROWS_TOGETHER[split.method]
@@ -217,7 +221,7 @@ def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, A
     """The description of what is in the folder already, or of nothing where it may be filled."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        inside = sorted(path.name for path in out.iterdir())
+        inside = sorted(path.name for path in out.iterdir() if path.suffix != ".part")
         manifest = read_manifest(out) if MANIFEST in inside and not force else None
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from None
@@ -226,8 +230,11 @@ def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, A
     if inside and not force:
         what = "another data set" if manifest else inside[0]
         raise UserError(f"{out} holds {what}; --force overwrites it")
-    for split in PRESETS["paper"]:
-        (out / split.file).unlink(missing_ok=True)
+    try:
+        for split in PRESETS["paper"]:
+            (out / split.file).unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"{out / split.file}: {error.strerror}") from None
     manifest = {**identity, "splits": {}}
     write_manifest(out, manifest)
     return manifest

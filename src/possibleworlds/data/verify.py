@@ -182,13 +182,11 @@ def repeated(
 ) -> Iterator[Problem]:
     """The pairs that stand, up to renaming, in an earlier line of the same file or of another."""
     order = np.argsort(keys, kind="stable")
-    same = np.flatnonzero((keys[order][1:] == keys[order][:-1]) & (keys[order][1:] != 0)) + 1
-    found = []
-    for place in same:
-        first = place - 1
-        while first and keys[order[first - 1]] == keys[order[place]]:
-            first -= 1
-        found.append((int(order[place]), int(order[first])))
+    ordered = keys[order]
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    first = np.repeat(begins, np.diff([*begins, len(ordered)]))
+    again = np.flatnonzero((first < np.arange(len(ordered))) & (ordered != 0))
+    found = zip(order[again].tolist(), order[first[again]].tolist(), strict=True)
     for later, earlier in sorted(found):
         i, j = np.searchsorted(ends, [later, earlier], side="right") - 1
         where = f"{paths[j]}:{earlier - ends[j] + 1}"

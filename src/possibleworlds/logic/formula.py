@@ -114,6 +114,8 @@ class Formula:
 
     def basic(self) -> "Formula":
         """The formula rewritten into ¬ ∧ ∨ →, the operators that the networks know."""
+        if {IFF, *CONSTANTS}.isdisjoint(self.rpn):
+            return self
         starts = spans(self.rpn)
         some = next(iter(self.variables), "p")
         spelled_out = {TRUE: (some, some, NOT, OR), FALSE: (some, some, NOT, AND)}
@@ -135,7 +137,7 @@ class Formula:
                     todo += [AND, IMPLIES, left, right, IMPLIES, right, left]
                 else:
                     todo += [symbol, right, left]
-            if len(out) > MAX_REWRITTEN_LENGTH:
+            if len(out) > len(self.rpn) + MAX_REWRITTEN_LENGTH:
                 raise UserError("too many nested ↔ to rewrite: each doubles the formula")
         return Formula(tuple(out))
 

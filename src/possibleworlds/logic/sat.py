@@ -45,14 +45,16 @@ def find_model(
     asserted: Iterable[tuple[Formula, bool]], solver: str = DEFAULT_SOLVER
 ) -> dict[str, bool] | None:
     """An assignment that gives each formula its truth value, or None where there is none."""
-    from pysat.solvers import NoSuchSolverError, Solver
+    from pysat.solvers import Solver, SolverNames
 
+    if solver != DEFAULT_SOLVER:
+        # CryptoMiniSat is a package of its own, which python-sat only asserts to be there.
+        groups = {key: names for key, names in vars(SolverNames).items() if key != "cryptosat"}
+        if not any(solver in names for key, names in groups.items() if not key.startswith("_")):
+            raise UserError(f"python-sat has no solver called {solver!r}")
     clauses, number = tseitin(*asserted)
-    try:
-        with Solver(name=solver, bootstrap_with=clauses) as running:
-            if not running.solve():
-                return None
-            true = set(running.get_model())
-    except NoSuchSolverError:
-        raise UserError(f"python-sat has no solver called {solver!r}") from None
+    with Solver(name=solver, bootstrap_with=clauses) as running:
+        if not running.solve():
+            return None
+        true = set(running.get_model())
     return {variable: i in true for variable, i in number.items()}

@@ -23,6 +23,8 @@ class Model(nn.Module):
     """The values of the paper's grid for each setting, of the network or of its training."""
     training_defaults: ClassVar[dict[str, Any]] = {}
     """Settings of the training (training/settings.py) that suit this network better."""
+    may_be_zero: ClassVar[frozenset[str]] = frozenset()
+    """The whole-numbered settings that may be 0; the others are 1 at least."""
     trained_steps: int = 0
     """How many steps of training lie behind the network, for those that change on the way."""
 

@@ -60,6 +60,7 @@ class ConvNet(Model):
     """Kalchbrenner et al. 2014, "A Convolutional Neural Network for Modelling Sentences"."""
 
     settings_class: ClassVar[type] = ConvNetSettings
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"pooling"})
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
         "size": [32, 64],

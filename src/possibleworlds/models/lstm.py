@@ -83,8 +83,7 @@ class LstmTraversal(Lstm):
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        sequences, _ = batch.joined
-        codes = self.encoder(sequences)
+        codes = self.encoder(batch.joined)
         return self.classifier(codes, codes)
 
 

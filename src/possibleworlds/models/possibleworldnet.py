@@ -35,6 +35,7 @@ class PossibleWorldNet(Model):
     """Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.3."""
 
     settings_class: ClassVar[type] = PossibleWorldNetSettings
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"seed_of_worlds", "steps", "plain_steps"})
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
         "size": [32, 64],

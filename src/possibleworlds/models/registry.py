@@ -97,10 +97,12 @@ def resolve(name: str) -> type[Model]:
         sys.path.append(here)
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise UserError(f"{name}: {error}") from None
     if not (isinstance(found, type) and issubclass(found, Model)):
         raise UserError(f"{name} is not a subclass of possibleworlds.models.Model")
+    if not hasattr(found, "settings_class"):
+        raise UserError(f"{name} has no settings_class")
     return found
 
 
@@ -110,4 +112,9 @@ def make_settings(model: type[Model], values: dict[str, Any]) -> Any:
     if unknown := sorted(values.keys() - known):
         listed = ", ".join(sorted(known))
         raise UserError(f"{model.__name__} has no setting {unknown[0]!r}; it has {listed}")
-    return model.settings_class(**values)
+    settings = model.settings_class(**values)
+    for name, value in vars(settings).items():
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if whole and value < (0 if name in model.may_be_zero else 1):
+            raise UserError(f"{model.__name__} cannot have {name}={value}")
+    return settings

@@ -39,7 +39,10 @@ class Transformer(Model):
     def __init__(self, settings: TransformerSettings) -> None:
         super().__init__(settings)
         s = settings
+        if s.size % 2:
+            raise ValueError("size must be even, for a sine and a cosine of each wavelength")
         self.embedding = nn.Embedding(N_SYMBOLS, s.size)
+        nn.init.normal_(self.embedding.weight, std=s.size**-0.5)
         self.right_bias = nn.Parameter(torch.zeros(s.size))
         self.start = nn.Parameter(torch.randn(1, 1, s.size))
         # Norms come first, as in the authors' own code, without which deep stacks do not train.
@@ -54,7 +57,7 @@ class Transformer(Model):
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        sequences, is_right = batch.joined
+        sequences, is_right = batch.side_by_side
         x = self.embedding(sequences.symbols) * math.sqrt(self.settings.size)
         x = x + timing_signals(*x.shape[1:]).to(x) + is_right[..., None] * self.right_bias
         absent = ~sequences.present

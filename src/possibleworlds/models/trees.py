@@ -74,12 +74,13 @@ class Forest:
         return texts_of(self.code, self.offsets)
 
     @cached_property
-    def counts(self) -> NDArray[np.float32]:
-        """How often each symbol occurs in each formula, [formulas, 30]."""
+    def shares(self) -> NDArray[np.float32]:
+        """How large a share of each formula each symbol is, [formulas, 30]."""
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         places = owner * (N_OPERATORS + N_VARIABLES) + self.code
         size = len(self) * (N_OPERATORS + N_VARIABLES)
-        return np.bincount(places, minlength=size).astype(np.float32).reshape(len(self), -1)
+        counts = np.bincount(places, minlength=size).astype(np.float32).reshape(len(self), -1)
+        return counts / counts.sum(1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -132,10 +133,11 @@ class Batch:
     @cached_property
     def shares(self) -> Tensor:
         """How large a share of each distinct tree each symbol is, [trees, 30]."""
-        counts = self.forest.counts[self.formula]
-        renamed = counts.copy()
-        np.put_along_axis(renamed, self.symbols + N_OPERATORS, counts[:, N_OPERATORS:], 1)
-        return torch.from_numpy(renamed / counts.sum(1, keepdims=True)).to(self.device)
+        shares = torch.from_numpy(self.forest.shares[self.formula])
+        variables = shares[:, N_OPERATORS:]
+        renaming = torch.from_numpy(self.symbols.astype(np.int64))
+        variables.scatter_(1, renaming, variables.clone())
+        return shares.to(self.device)
 
     @cached_property
     def sequences(self) -> Sequences:
@@ -143,15 +145,25 @@ class Batch:
         return pad(*self._symbols_of(np.arange(len(self.formula))), self.device)
 
     @cached_property
-    def joined(self) -> tuple[Sequences, Tensor]:
-        """Each pair as one sequence A ⊨ B, and which places are those of B."""
-        trees = torch.stack((self.left, self.right), 1).flatten().cpu().numpy()
-        symbols, lengths = self._symbols_of(trees)
+    def joined(self) -> Sequences:
+        """Each pair as one sequence A ⊨ B."""
+        symbols, lengths = self._symbols_of(self._both_sides)
         symbols = np.insert(symbols, np.cumsum(lengths)[0::2], TURNSTILE)
-        sequences = pad(symbols, lengths[0::2] + lengths[1::2] + 1, self.device)
-        after = torch.from_numpy(lengths[0::2]).to(self.device)[:, None]
+        return pad(symbols, lengths[0::2] + lengths[1::2] + 1, self.device)
+
+    @cached_property
+    def side_by_side(self) -> tuple[Sequences, Tensor]:
+        """Each pair as one sequence A B, and which places are those of B."""
+        symbols, lengths = self._symbols_of(self._both_sides)
+        sequences = pad(symbols, lengths[0::2] + lengths[1::2], self.device)
+        first = torch.from_numpy(lengths[0::2]).to(self.device)[:, None]
         places = torch.arange(sequences.symbols.shape[1], device=self.device)
-        return sequences, (places > after) & sequences.present
+        return sequences, (places >= first) & sequences.present
+
+    @property
+    def _both_sides(self) -> Ints:
+        """The trees of A and B of each pair, in turns."""
+        return torch.stack((self.left, self.right), 1).flatten().cpu().numpy()
 
     def _symbols_of(self, trees: Ints) -> tuple[Ints, Ints]:
         """Give the sequences of some trees one after the other, and their lengths."""
@@ -185,7 +197,7 @@ class Batch:
     @cached_property
     def private_messages(self) -> Messages:
         """The order where only leaves of one pair are the same; trees 2i and 2i + 1 are pair i."""
-        trees = torch.stack((self.left, self.right), 1).flatten().cpu().numpy()
+        trees = self._both_sides
         nodes = Nodes.of(self.forest, self.formula[trees], self.symbols[trees])
         return Messages.of(nodes, np.arange(len(trees)) // 2, self.device)
 

@@ -33,7 +33,7 @@ class Dataset:
         """All rows in random order, after so many batches; with the label of each row."""
         units = len(self) // self.together
         order = rng.permutation(units)
-        permutations = np.tile(np.arange(N_VARIABLES), (units, 1))
+        permutations = np.tile(np.arange(N_VARIABLES, dtype=np.uint8), (units, 1))
         if permute_symbols:
             permutations = rng.permuted(permutations, axis=1)
         step = batch_size // self.together

@@ -75,6 +75,10 @@ def read_run(folder: Path) -> dict[str, Any]:
     missing = {"model", "settings", "training", "vocabulary", "seed", "data"} - run.keys()
     if missing:
         raise UserError(f"{path} lacks {', '.join(sorted(missing))}")
+    kinds = {"model": str, "settings": dict, "training": dict, "seed": int}
+    for name, kind in kinds.items():
+        if not isinstance(run[name], kind):
+            raise UserError(f"{path}: {name} is not {kind.__name__}")
     if run["vocabulary"] != [*OPERATORS, *LETTERS]:
         raise UserError(f"{path} has another vocabulary than this version")
     return run
@@ -82,8 +86,6 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 def make_model(run: dict[str, Any], path: Path) -> Model:
     """The network that a run describes, with weights as at its start."""
-    if not isinstance(run["settings"], dict) or not isinstance(run["model"], str):
-        raise UserError(f"{path / RUN} does not describe a network")
     kind = resolve(run["model"])
     try:
         return kind(make_settings(kind, run["settings"]))
@@ -117,15 +119,26 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise UserError(f"{path} cannot be read: {error}") from None
 
 
+def own_tensors(model: Model) -> dict[str, Tensor]:
+    """The weights and lasting buffers of a network, each by its first name only."""
+    found: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            found[name] = tensor
+    return found
+
+
 def load_weights(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
     """Give a network its weights, with names and shapes checked."""
-    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    wanted = {name: tuple(tensor.shape) for name, tensor in own_tensors(model).items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             expected, has = wanted.get(name, "nothing"), found.get(name, "nothing")
             raise UserError(f"{path}: {name} is {has} where the network has {expected}")
-    model.load_state_dict(tensors)
+    model.load_state_dict(tensors, strict=False)
 
 
 def load_model(folder: Path) -> Model:

@@ -2,13 +2,11 @@
 
 import json
 import math
-import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError
 from possibleworlds.models.base import Model
 from possibleworlds.models.registry import resolve
+from possibleworlds.parallel import StopRequestedError, stop_requested
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.evaluation import log_probabilities
@@ -55,10 +54,6 @@ class Progress:
         return self.accuracy_sum / max(1, self.steps_summed)
 
 
-class StopRequestedError(Exception):
-    """The user wants the run to stop; its state is saved."""
-
-
 class Trainer:
     """One network in training."""
 
@@ -74,6 +69,8 @@ class Trainer:
         self.train, self.validate = train, validate
         self.weights = dict(model.named_parameters())
         self.averages = {name: w.detach().clone() for name, w in self.weights.items()}
+        everything = checkpoint.own_tensors(model)
+        self.buffers = {n: t for n, t in everything.items() if n not in self.weights}
         self.optimizer = torch.optim.Adam(self.weights.values(), settings.learning_rate, fused=True)
         self.progress = Progress()
         self.per_epoch = train.steps_per_epoch(settings.batch_size)
@@ -128,8 +125,10 @@ class Trainer:
         with torch.no_grad():
             kept = {name: w.clone() for name, w in self.weights.items()}
             self.set_weights(self.averages)
-            yield
-            self.set_weights(kept)
+            try:
+                yield
+            finally:
+                self.set_weights(kept)
 
     def set_weights(self, values: dict[str, Tensor]) -> None:
         """Overwrite the weights of the network."""
@@ -145,6 +144,7 @@ class Trainer:
     def state(self) -> tuple[dict[str, Tensor], dict[str, str]]:
         """All that is needed to go on: tensors, and the progress as text."""
         tensors = {"random": torch.get_rng_state()}
+        tensors |= {f"buffer.{name}": buffer for name, buffer in self.buffers.items()}
         for name, weight in self.weights.items():
             tensors[f"weight.{name}"] = weight.detach()
             tensors[f"average.{name}"] = self.averages[name]
@@ -164,25 +164,11 @@ class Trainer:
                     keys = ("step", "exp_avg", "exp_avg_sq")
                     moments = {key: tensors[f"{key}.{name}"].to(weight.device) for key in keys}
                     self.optimizer.state[weight] = moments
+            for name, buffer in self.buffers.items():
+                buffer.copy_(tensors[f"buffer.{name}"])
             torch.set_rng_state(tensors["random"])
         except (KeyError, RuntimeError, TypeError, ValueError) as error:
             raise UserError(f"{path} does not fit the run: {error}") from None
-
-
-@contextmanager
-def stop_requested() -> Iterator[Callable[[], bool]]:
-    """Whether the user has pressed Ctrl-C, or the process was asked to end, since the beginning."""
-    asked: list[int] = []
-
-    def remember(number: int, _: FrameType | None) -> None:
-        asked.append(number)
-
-    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @dataclass(frozen=True)
@@ -194,7 +180,8 @@ class Job:
     out: Path
     given: dict[str, Any]
     """Settings other than the defaults, of the network and of its training, by name."""
-    seed: int = 0
+    seed: int | None = None
+    """0 unless given, or that of the run to go on with."""
     device: str = "cpu"
     resume: bool = False
 
@@ -205,14 +192,16 @@ Report = Callable[[Trainer], None]
 def train(
     job: Job, on_step: Report = lambda _: None, on_evaluation: Report = lambda _: None
 ) -> Trainer:
-    """Train a network into a run folder, or go on with one."""
+    """Train a network into a run folder, or go on with one; on one thread, to be repeatable."""
     torch.set_num_threads(1)
+    check_device(job.device)
     kind = resolve(job.model)
     data = {name: sha256(job.data / name) for name in DATA_FILES}
     run = open_run(job, kind, data)
-    given, seed = (
-        ({**run["settings"], **run["training"]}, run["seed"]) if run else (job.given, job.seed)
-    )
+    if run:
+        given, seed = {**run["settings"], **run["training"]}, run["seed"]
+    else:
+        given, seed = job.given, job.seed or 0
     settings, training = read_settings(kind, given)
     train_set, validate_set = (
         Dataset(load_pairs(job.data / name), job.device) for name in DATA_FILES
@@ -223,23 +212,32 @@ def train(
         job.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{job.out}: {error.strerror}") from None
-    except (RuntimeError, ValueError, AssertionError) as error:
+    except (RuntimeError, ValueError, AssertionError, ArithmeticError) as error:
         raise UserError(f"{job.model} cannot be made with these settings: {error}") from None
     trainer = Trainer(model, training, train_set, validate_set, seed)
     description = checkpoint.describe_run(job.model, settings, training, seed, data)
     state = job.out / checkpoint.STATE
     if run and state.exists():
         trainer.restore(*checkpoint.load_tensors(state), state)
+        save(trainer, job.out, description)
     else:
         checkpoint.write_json(job.out / checkpoint.RUN, description)
     run_to_the_end(trainer, job.out, description, on_step, on_evaluation)
     return trainer
 
 
+def check_device(name: str) -> None:
+    """Complain of a device on which nothing can be computed here."""
+    try:
+        torch.zeros(1, device=name).item()
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"--device {name}: {str(error).splitlines()[0]}") from None
+
+
 def open_run(job: Job, kind: type[Model], data: dict[str, str]) -> dict[str, Any] | None:
     """What the run folder says of the run to go on with, or None where a new one may begin."""
     try:
-        inside = list(job.out.iterdir()) if job.out.exists() else []
+        inside = [p for p in job.out.iterdir() if p.suffix != ".part"] if job.out.exists() else []
     except OSError as error:
         raise UserError(f"{job.out}: {error.strerror}") from None
     if not inside:
@@ -251,6 +249,8 @@ def open_run(job: Job, kind: type[Model], data: dict[str, str]) -> dict[str, Any
     run = checkpoint.read_run(job.out)
     if run["model"] != job.model:
         raise UserError(f"{job.out} holds a run of {run['model']}, not of {job.model}")
+    if job.seed not in (None, run["seed"]):
+        raise UserError(f"{job.out} was started with seed {run['seed']}")
     if run["data"] != data:
         raise UserError(f"{job.out} was trained on other data than {job.data}")
     stored = {**run["settings"], **run["training"]}
@@ -286,10 +286,9 @@ def run_to_the_end(
             if evaluate:
                 take_note(trainer, out)
                 on_evaluation(trainer)
-                last_time = time.perf_counter()
             if evaluate or stop() or now - last_saved > SECONDS_BETWEEN_CHECKPOINTS:
                 save(trainer, out, description)
-                last_saved = time.perf_counter()
+                last_saved = last_time = time.perf_counter()
             if stop():
                 raise StopRequestedError
 
@@ -301,7 +300,8 @@ def take_note(trainer: Trainer, out: Path) -> None:
     if validation > progress.best_accuracy or not progress.history:
         progress.best_accuracy, progress.best_step = validation, progress.step
         metadata = {"step": str(progress.step)}
-        checkpoint.save_tensors(out / checkpoint.MODEL, trainer.averages, metadata)
+        tensors = {**trainer.averages, **trainer.buffers}
+        checkpoint.save_tensors(out / checkpoint.MODEL, tensors, metadata)
     progress.history.append(
         {
             "step": progress.step,

@@ -55,7 +55,7 @@ def renamed(a: Formula, b: Formula) -> tuple[str, str]:
     if len(names) > len(LETTERS):
         raise UserError(f"{len(names)} variables; the networks know {len(LETTERS)}")
     free = iter(sorted(set(LETTERS) - set(names)))
-    letters = {name: name if name in LETTERS else next(free) for name in names}
+    letters = {name: name if len(name) == 1 and name in LETTERS else next(free) for name in names}
     return "".join(a.rename(letters).rpn), "".join(b.rename(letters).rpn)
 
 

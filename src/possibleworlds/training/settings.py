@@ -1,5 +1,6 @@
 """How a network is trained."""
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
 
@@ -26,12 +27,12 @@ class TrainingSettings:
         """Complain of settings with which no training is possible."""
         wrong = {
             "learning_rate": not 0 < self.learning_rate < 10,
+            "minutes": not 0 <= self.minutes < 1e6,
             "batch_size": self.batch_size < 4 or self.batch_size % 4 != 0,
-            "epochs": self.epochs <= 0,
-            "minutes": self.minutes < 0,
+            "epochs": not 0 < self.epochs < 1e6,
             "schedule": self.schedule not in ("cosine", "constant"),
             "average": not 0 <= self.average < 1,
-            "clip": self.clip < 0,
+            "clip": not 0 <= self.clip < math.inf,
             "evaluations": self.evaluations < 1,
         }
         for name, is_wrong in wrong.items():
@@ -59,8 +60,11 @@ def read_settings(model: type[Model], given: dict[str, Any]) -> tuple[Any, Train
         is_text = isinstance(value, str) and name in types
         into[name] = read_value(value, types[name], name) if is_text else value
     settings = make_settings(model, own)
-    chosen = TrainingSettings(**training)
-    chosen.validate()
+    try:
+        chosen = TrainingSettings(**training)
+        chosen.validate()
+    except TypeError as error:
+        raise UserError(f"settings of the training that are none: {error}") from None
     for name in (field.name for field in fields(settings)):
         if name == "side" and getattr(settings, name) not in ("both", "left", "right"):
             raise UserError("side must be both, left or right")
