@@ -346,9 +346,11 @@ def test_the_commands(data: Path, run: Path) -> None:
         (["train", "lstm", "--data", "DATA", "--out", "r", "--side", "left"], "no setting 'side'"),
         (
             ["train", "treenet", "--data", "DATA", "--out", "r", "--set", "size=-1"],
-            "cannot be made",
+            "cannot have size=-1",
         ),
         (["entails", "p", "q", "--model", "nowhere"], "nowhere is not a run"),
+        (["train", "transformer", "--data", "DATA", "--out", "r", "--set", "size=33"], "even"),
+        (["train", "treenet", "--data", "DATA", "--out", "r", "--device", "mars"], "--device mars"),
     ],
 )
 def test_bad_input_is_one_clear_line(

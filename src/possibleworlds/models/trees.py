@@ -14,7 +14,7 @@ heights, not over nodes, evaluates everything:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -120,15 +120,9 @@ class Batch:
         cls, forest: Forest, formulas: Ints, permutations: Ints, device: Device = "cpu"
     ) -> Batch:
         """Make a batch of the four pairs of each A1, A2, B1, B2; [units, 4], and [units, 26]."""
-        units = torch.arange(0, formulas.size, 4, device=device)[:, None]
-        return cls(
-            forest,
-            formulas.ravel(),
-            np.repeat(permutations, 4, axis=0),
-            (units + torch.tensor([0, 1, 0, 1], device=device)).flatten(),
-            (units + torch.tensor([2, 3, 3, 2], device=device)).flatten(),
-            device,
-        )
+        left, right = _sides_of_four_tuples(len(formulas), device)
+        symbols = np.repeat(permutations, 4, axis=0)
+        return cls(forest, formulas.ravel(), symbols, left, right, device)
 
     @cached_property
     def shares(self) -> Tensor:
@@ -200,6 +194,14 @@ class Batch:
         trees = self._both_sides
         nodes = Nodes.of(self.forest, self.formula[trees], self.symbols[trees])
         return Messages.of(nodes, np.arange(len(trees)) // 2, self.device)
+
+
+@cache
+def _sides_of_four_tuples(units: int, device: Device) -> tuple[Tensor, Tensor]:
+    """Which trees are the sides of each pair, where trees come as A1, A2, B1, B2."""
+    first = torch.arange(0, 4 * units, 4, device=device)[:, None]
+    left, right = torch.tensor([[0, 1, 0, 1], [2, 3, 3, 2]], device=device)
+    return (first + left).flatten(), (first + right).flatten()
 
 
 class Nodes(NamedTuple):

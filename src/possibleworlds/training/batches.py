@@ -23,6 +23,7 @@ class Dataset:
         if self.together == 4:
             left, right = pairs.left.reshape(-1, 4), pairs.right.reshape(-1, 4)
             self.formulas = np.concatenate((left[:, :2], right[:, :2]), 1)
+        self.labels = pairs.label.reshape(-1, self.together)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -47,14 +48,12 @@ class Dataset:
             made = Batch.of_four_tuples(
                 self.forest, self.formulas[units], permutations, self.device
             )
-            labels = self.pairs.label.reshape(-1, 4)[units].ravel()
         else:
             left, right = self.pairs.left[units], self.pairs.right[units]
             made = Batch.of(
                 self.forest, left, right, permutations, np.arange(len(units)), self.device
             )
-            labels = self.pairs.label[units]
-        return made, torch.from_numpy(labels).to(self.device)
+        return made, torch.from_numpy(self.labels[units].ravel()).to(self.device)
 
     def steps_per_epoch(self, batch_size: int) -> int:
         """The number of batches that an epoch has."""
