@@ -26,8 +26,8 @@ class StopRequestedError(Exception):
 
 
 @contextmanager
-def stop_requested() -> Iterator[Callable[[], bool]]:
-    """Whether the user has pressed Ctrl-C, or the process was asked to end, since the beginning.
+def stop_requested(*signals: signal.Signals) -> Iterator[Callable[[], bool]]:
+    """Whether one of the signals has come since the beginning.
 
     Work that asks this stops between two steps, never within one.
     """
@@ -36,7 +36,6 @@ def stop_requested() -> Iterator[Callable[[], bool]]:
     def remember(number: int, _: FrameType | None) -> None:
         asked.append(number)
 
-    signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
     if threading.current_thread() is not threading.main_thread():
         signals = ()  # only the main thread hears of them
     before = {number: signal.signal(number, remember) for number in signals}

@@ -181,14 +181,24 @@ def test_the_exam_is_the_same_for_every_seed(tiny: Path, tmp_path: Path) -> None
     assert contents(tmp_path / "other")["test_exam.txt"] == contents(tiny)["test_exam.txt"]
 
 
-def test_workers_end_with_the_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("all_processes", [False, True])
+def test_workers_end_with_the_run(how: signal.Signals, all_processes: bool, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "possibleworlds", "generate", "data", "--rows", "4000000"]
     running = subprocess.Popen(
-        [*command, "--workers", "2"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        [*command, "--workers", "2"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     while not list(tmp_path.glob("data/.train.txt.part")):
         time.sleep(0.05)
-    running.kill()
+    time.sleep(0.5)
+    if all_processes:
+        os.killpg(running.pid, how)
+    else:
+        running.send_signal(how)
     # The pipe is closed only when the last worker has gone.
     running.communicate(timeout=30)
 

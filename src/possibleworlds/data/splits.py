@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import signal
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -198,7 +199,7 @@ def generate(
             progress(split.name, split.rows, split.rows)
             continue
         digest, written = hashlib.sha256(), 0
-        with stop_requested() as stop, replacing(path) as file:
+        with stop_requested(signal.SIGINT) as stop, replacing(path) as file:
             for lines in make_rows(split, seed, seen, workers):
                 if stop():
                     raise StopRequestedError

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -272,7 +273,7 @@ def run_to_the_end(
     """Train, evaluate and save until the run is done or the user stops it."""
     progress, evaluations = trainer.progress, trainer.settings.evaluations
     last_saved = last_time = time.perf_counter()
-    with stop_requested() as stop:
+    with stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
         for batch, labels in trainer.batches():
             if trainer.share_done >= 1:
                 return
