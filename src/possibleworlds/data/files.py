@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import IO, Any, NamedTuple
 
 from possibleworlds.data.heuristics import BIT, Literals, literals, nothing_new
 from possibleworlds.errors import UserError
@@ -130,11 +130,14 @@ def count_lines(path: Path) -> int:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[TextIO]:
+def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     """A file to write that takes its name only when it is whole."""
     part = path.with_name(f".{path.name}.part")
+    how: dict[str, Any] = (
+        {"mode": "wb"} if binary else {"mode": "w", "encoding": "utf-8", "newline": "\n"}
+    )
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
+        with part.open(**how) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

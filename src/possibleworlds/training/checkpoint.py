@@ -10,7 +10,6 @@ killed at any moment. Nothing is ever unpickled.
 """
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -95,17 +94,9 @@ def make_model(run: dict[str, Any], path: Path) -> Model:
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
     """Replace a safetensors file."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            plain = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
-            file.write(save(plain, metadata))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise UserError(f"{path}: {error.strerror}") from None
+    plain = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
+    with replacing(path, binary=True) as file:
+        file.write(save(plain, metadata))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
