@@ -63,28 +63,40 @@ def measured(*arguments: str) -> str:
     return f"- `possibleworlds {shown}`: {seconds:.0f} s, at most {peak:.0f} MiB."
 
 
+def write_ratio() -> None:
+    """What a row costs, and the paper preset."""
+    row, query, ratio = row_against_query()
+    line = (
+        f"- A training row costs {row:.1f} µs, a MiniSat query {query:.1f} µs: a ratio of "
+        f"**{ratio:.2f}** (median of {ROUNDS} rounds of {ROWS:,} rows)."
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        preset = measured("generate", f"{temporary}/paper", "--workers", "2")
+    replace_part("data.md", "speed", f"{line}\n{preset}")
+
+
+def write_memory() -> None:
+    """Time and memory on millions of rows; each figure is written as soon as it is there."""
+    lines = []
+    with tempfile.TemporaryDirectory() as temporary:
+        many, million = f"{temporary}/many", Path(temporary) / "million.txt"
+        for command in (("generate", many, "--rows", "5000000"), ("verify", f"{many}/train.txt")):
+            lines.append(measured(*command))
+            replace_part("data.md", "memory", "\n".join(lines))
+        with Path(f"{many}/train.txt").open() as rows, million.open("w") as file:
+            file.writelines(islice(rows, 1_000_000))
+        lines.append(measured("stats", str(million)))
+    replace_part("data.md", "memory", "\n".join(lines))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--memory", action="store_true", help="also 5 million rows (minutes)")
+    parser.add_argument("--memory", action="store_true", help="millions of rows (20 minutes)")
     arguments = parser.parse_args()
-    row, query, ratio = row_against_query()
-    lines = [
-        f"- A training row costs {row:.1f} µs, a MiniSat query {query:.1f} µs: a ratio of "
-        f"**{ratio:.2f}** (median of {ROUNDS} rounds of {ROWS:,} rows).",
-    ]
-    with tempfile.TemporaryDirectory() as temporary:
-        lines.append(measured("generate", f"{temporary}/paper", "--workers", "2"))
-        if arguments.memory:
-            lines.append(measured("generate", f"{temporary}/many", "--rows", "5000000"))
-            lines.append(measured("verify", f"{temporary}/many/train.txt"))
-            million = Path(temporary) / "million.txt"
-            with Path(f"{temporary}/many/train.txt").open() as many, million.open("w") as file:
-                file.writelines(islice(many, 1_000_000))
-            lines.append(measured("stats", str(million)))
-    text = "\n".join(lines)
-    print(text)
     if arguments.memory:
-        replace_part("data.md", "speed", text)
+        write_memory()
+    else:
+        write_ratio()
 
 
 if __name__ == "__main__":
