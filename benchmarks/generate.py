@@ -21,7 +21,7 @@ from possibleworlds.data.files import parse_row
 from possibleworlds.data.splits import Seen, Split, make_rows
 from possibleworlds.logic.formula import Formula
 
-ROUNDS = 5
+ROUNDS = 3
 ROWS = 100_000
 
 
