@@ -185,7 +185,7 @@ def test_the_number_of_worlds_is_free() -> None:
 def test_guided_worlds_stand_still_at_first() -> None:
     batch = whole(pairs_of([("pq&", "p", 1)]))
     guided, plain = small("guidedworldnet").train(), small("possibleworldnet").train()
-    for trained, moves in ((0, False), (1999, False), (2000, True)):
+    for trained, moves in ((0, False), (4999, False), (5000, True)):
         guided.trained_steps = trained
         torch.manual_seed(0)
         answer = guided(batch)
@@ -198,8 +198,8 @@ def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> Non
     assert isinstance(model, GuidedWorldNet)
     letters = "abcdefghijklmnopqrstuvwxyz"
     rows = [(v, v + "~", 0) for v in letters] + [(v + "~", v, 0) for v in letters]
-    worlds = model.draw_worlds(1, 7)
-    z = model.find(whole(pairs_of(rows)), 0, worlds.expand(len(rows), -1, -1)).z
+    worlds = model.settle(model.draw_worlds(1, 7))
+    z = model.find(whole(pairs_of(rows)), worlds.expand(len(rows), -1, -1), 0).z
     true = (z[:26] < z[26:]).T
     assert torch.equal(model.assignments(worlds[0]), true)
 
@@ -246,3 +246,23 @@ def test_settings_are_checked() -> None:
     ]:
         with pytest.raises(UserError, match=problem):
             read_settings(kind, given_)
+
+
+def test_worlds_are_corners_unless_they_are_not() -> None:
+    for corners, inside in ((True, False), (False, True)):
+        model = small("possibleworldnet", corners=corners)
+        worlds = model.settle(model.draw_worlds(1, 50))
+        assert ((worlds.abs() < 1).any()) == inside
+        assert worlds.abs().max() <= 1
+        assert 0.4 < (worlds < 0).double().mean() < 0.6
+
+
+def test_a_variable_starts_with_a_coordinate_of_its_own() -> None:
+    torch.manual_seed(0)
+    without, with_own = small("possibleworldnet", own=0.0), small("possibleworldnet", own=2.0)
+    added = (with_own.w4 - without.w4).detach()
+    k = added.shape[1]
+    own = added[torch.arange(26), torch.arange(26) % k]
+    assert torch.allclose(own, own[:1].expand(26, -1), atol=1e-5)
+    assert torch.allclose(own.norm(dim=-1), torch.full((26,), 2.0, dtype=own.dtype), atol=1e-5)
+    assert added.norm() == pytest.approx(2 * 26**0.5, rel=1e-5)

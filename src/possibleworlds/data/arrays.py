@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,6 @@ def pairs_of(rows: Iterable[tuple[str, str, int]]) -> Pairs:
     return Pairs(code, offsets, np.array(left), np.array(right), np.array(label))
 
 
-def load_pairs(path: Path) -> Pairs:
-    """The arrays of a data file."""
-    return pairs_of((pair.a, pair.b, pair.label) for pair in read_pairs(path))
+def load_pairs(path: Path, rows: int | None = None) -> Pairs:
+    """The arrays of a data file, or of its first rows."""
+    return pairs_of((pair.a, pair.b, pair.label) for pair in islice(read_pairs(path), rows))

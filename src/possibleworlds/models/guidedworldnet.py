@@ -26,10 +26,14 @@ from possibleworlds.models.trees import Batch
 class GuidedWorldNetSettings(PossibleWorldNetSettings):
     """Sizes of a GuidedWorldNet, and how far its worlds move."""
 
-    worlds: int = 32
-    steps: int = 4  # T; in training 1 to T, drawn for each batch
+    worlds: int = 64
+    steps: int = 16  # T
     step_length: float = 0.5
-    plain_steps: int = 2000  # of training, at first, with worlds that do not move
+    plain_steps: int = 5000  # of training, at first, with worlds that do not move
+    # Then each batch has a search of its own, or one that is longer later on would mislead it:
+    training_steps: int = 12  # 1 to so many steps, and
+    training_worlds: int = 32  # a quarter of so many to so many worlds, where
+    training_visits: int = 128  # worlds x (steps + 1) is at most so much
 
 
 class Found(NamedTuple):
@@ -44,11 +48,17 @@ class GuidedWorldNet(PossibleWorldNet):
 
     settings: GuidedWorldNetSettings
     settings_class: ClassVar[type] = GuidedWorldNetSettings
+    training_defaults: ClassVar[dict[str, Any]] = {
+        **PossibleWorldNet.training_defaults,
+        "validation_rows": 2000,
+        "evaluations": 8,
+    }
+    may_be_zero: ClassVar[frozenset[str]] = PossibleWorldNet.may_be_zero | {"steps", "plain_steps"}
     search_space: ClassVar[dict[str, list[Any]]] = {
         **PossibleWorldNet.search_space,
-        "worlds": [16, 32, 64],
-        "steps": [3, 4, 6, 8],
-        "step_length": [0.3, 0.5, 0.7],
+        "worlds": [32, 64],
+        "steps": [4, 8, 16],
+        "step_length": [0.5, 1.0],
     }
 
     def __init__(self, settings: GuidedWorldNetSettings) -> None:
@@ -60,18 +70,24 @@ class GuidedWorldNet(PossibleWorldNet):
         learning_plainly = self.training and self.trained_steps < self.settings.plain_steps
         if self.steps == 0 or learning_plainly:
             return super().forward(batch)
-        steps = self.steps
+        pairs = len(batch.left)
         if self.training:
-            steps = 1 + int(torch.randint(steps, ()))
-        return all_worlds(self.find(batch, steps).z)
+            n, steps = self.draw_search()
+            return all_worlds(self.find(batch, self.draw_worlds(pairs, n), steps).z)
+        # All pairs start alike, so that none depends on what else is asked.
+        worlds = self.draw_worlds(1, self.n_worlds).expand(pairs, -1, -1)
+        return all_worlds(self.find(batch, worlds, self.steps).z)
 
-    def find(self, batch: Batch, steps: int | None = None, worlds: Tensor | None = None) -> Found:
-        """Search each pair's worlds for a refutation, from the given ones or random ones."""
-        if worlds is None:
-            # In evaluation all pairs start alike, so that none depends on what else is asked.
-            starts = len(batch.left) if self.training else 1
-            worlds = self.draw_worlds(starts, self.n_worlds).expand(len(batch.left), -1, -1)
-        worlds = self.search(batch, worlds, self.steps if steps is None else steps)
+    def draw_search(self) -> tuple[int, int]:
+        """Draw the numbers of worlds and of steps for a batch of training."""
+        s = self.settings
+        steps = 1 + int(torch.randint(s.training_steps, ()))
+        n = round(s.training_worlds * 4.0 ** -torch.rand(()).item())
+        return max(1, min(n, s.training_visits // (steps + 1))), steps
+
+    def find(self, batch: Batch, worlds: Tensor, steps: int) -> Found:
+        """Search each pair's worlds for a refutation."""
+        worlds = self.settle(self.search(batch, worlds, steps))
         order, parameters = batch.private_messages, self.parameters_of_sat3
         as_left, as_right = scores(order, worlds, parameters, self.workspace)
         return Found(worlds, as_left[0::2] + as_right[1::2] + self.f.bias)

@@ -1,8 +1,13 @@
 """The PossibleWorldNet (section 3.3): does A entail B in every one of n imagined worlds?
 
-What the paper leaves open, and what makes it learn at all: worlds are uniform on [-1, 1] and drawn
-anew for each batch, the product over them is taken in log space, and f starts with large weights
-and with a bias that puts P(A entails B) at one half, so that the loss does not start on a plateau.
+What the paper leaves open, and what makes it learn at all: worlds are drawn anew for each batch,
+the product over them is taken in log space, and f starts with large weights and with a bias that
+puts P(A entails B) at one half, so that the loss does not start on a plateau.
+
+What makes it learn well is a prior on what a world is: its numbers are -1 or 1 (`corners`), and W4
+of each variable starts with a coordinate of its own, all in one direction (`own`), so that a world
+begins as something like a yes or no for each variable. What those mean to the operators and to f is
+learnt, W4 itself is free to change, and `corners=false`, `own=0` are the worlds without the prior.
 """
 
 from __future__ import annotations
@@ -26,6 +31,8 @@ class PossibleWorldNetSettings:
     size: int = 32  # d, of the vectors that stand for a formula in a world
     world_size: int = 26  # k, of the vectors that stand for a world
     worlds: int = 128  # n
+    corners: bool = True  # worlds have numbers of -1 and 1, not all those between
+    own: float = 2.0  # how much of its own coordinate of the world a variable starts with
     fixed_worlds: bool = False  # the same in every batch
     seed_of_worlds: int = 0  # where they are fixed
     gain: float = 12.0  # of W_f at the start, over the usual
@@ -35,7 +42,8 @@ class PossibleWorldNet(Model):
     """Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.3."""
 
     settings_class: ClassVar[type] = PossibleWorldNetSettings
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"seed_of_worlds", "steps", "plain_steps"})
+    training_defaults: ClassVar[dict[str, Any]] = {"learning_rate": 2e-3}
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"seed_of_worlds"})
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
         "size": [32, 64],
@@ -55,6 +63,9 @@ class PossibleWorldNet(Model):
         with torch.no_grad():
             self.f.weight *= s.gain
             self.f.bias.fill_(math.log(s.worlds / 0.7))
+            direction = nn.functional.normalize(torch.randn(d), dim=0)
+            for variable in range(N_VARIABLES):
+                self.w4[variable, variable % k] += s.own * direction
         self.workspace = Workspace()
 
     def draw_worlds(self, *shape: int) -> Tensor:
@@ -66,6 +77,10 @@ class PossibleWorldNet(Model):
         worlds = torch.rand(*shape, self.settings.world_size, generator=generator)
         return (2 * worlds - 1).to(self.f.weight)
 
+    def settle(self, worlds: Tensor) -> Tensor:
+        """Put each world into the corner of [-1, 1]^k that it is nearest to, if they live there."""
+        return 1 - 2 * (worlds < 0).to(worlds) if self.settings.corners else worlds
+
     @property
     def parameters_of_sat3(self) -> Parameters:
         """What sat3 and f have learnt."""
@@ -73,7 +88,7 @@ class PossibleWorldNet(Model):
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        worlds = self.draw_worlds(1, self.n_worlds)
+        worlds = self.settle(self.draw_worlds(1, self.n_worlds))
         parameters = self.parameters_of_sat3
         as_left, as_right = scores(batch.messages, worlds, parameters, self.workspace)
         left, right = as_left.index_select(0, batch.left), as_right.index_select(0, batch.right)

@@ -204,8 +204,10 @@ def train(
     else:
         given, seed = job.given, job.seed or 0
     settings, training = read_settings(kind, given)
+    rows = None, training.validation_rows or None
     train_set, validate_set = (
-        Dataset(load_pairs(job.data / name), job.device) for name in DATA_FILES
+        Dataset(load_pairs(job.data / name, some), job.device)
+        for name, some in zip(DATA_FILES, rows, strict=True)
     )
     torch.manual_seed(seed)
     try:
@@ -295,10 +297,10 @@ def run_to_the_end(
 
 
 def take_note(trainer: Trainer, out: Path) -> None:
-    """Evaluate, and keep the weights if they are the best so far."""
+    """Evaluate, and keep the weights if none before were better."""
     progress = trainer.progress
     validation = trainer.evaluate()
-    if validation > progress.best_accuracy or not progress.history:
+    if validation >= progress.best_accuracy:
         progress.best_accuracy, progress.best_step = validation, progress.step
         metadata = {"step": str(progress.step)}
         tensors = {**trainer.averages, **trainer.buffers}

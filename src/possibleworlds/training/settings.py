@@ -22,6 +22,7 @@ class TrainingSettings:
     average: float = 0.999  # moving average of the weights, which is what is kept; 0 for none
     clip: float = 1.0  # the largest norm of a gradient; 0 for none
     evaluations: int = 20  # on the validation set, evenly over the run
+    validation_rows: int = 0  # only so many of it, for networks that are slow to ask; 0 for all
 
     def validate(self) -> None:
         """Complain of settings with which no training is possible."""
@@ -34,6 +35,7 @@ class TrainingSettings:
             "average": not 0 <= self.average < 1,
             "clip": not 0 <= self.clip < math.inf,
             "evaluations": self.evaluations < 1,
+            "validation_rows": self.validation_rows < 0,
         }
         for name, is_wrong in wrong.items():
             if is_wrong:
