@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
+FIGURES = DOCS / "figures"
 
 
 def replace_part(page: str, part: str, text: str) -> None:

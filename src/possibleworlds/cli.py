@@ -49,6 +49,9 @@ out = Console(highlight=False, emoji=False, soft_wrap=True, width=width)
 err = Console(stderr=True, highlight=False, emoji=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Certify = Annotated[
+    bool, typer.Option("--certify", help='Say "no" only with a countermodel that was checked.')
+]
 
 
 def cores() -> int:
@@ -144,21 +147,27 @@ def entails(
         str | None, typer.Option(help="Decide by this solver of python-sat, say minisat22.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Ask this trained network as well.")
+        str | None, typer.Option(metavar="RUN", help="Ask this trained network as well.")
     ] = None,
+    certify: Certify = False,
     as_json: Json = False,
 ) -> None:
     """Does A entail B? Exit code 0 for yes, 1 for no with a countermodel.
 
     Formulas may be written in ASCII, Unicode or LaTeX, with any names for variables. With --model
-    the answer of a trained network stands beside the exact one.
+    the answer of a trained network, a run folder or a ready-trained one, stands beside the exact
+    one; and for a "no" of a network with worlds the world that convinced it.
 
     Examples:
 
         possibleworlds entails "p & q" "q"
 
         possibleworlds entails "wet" --premise "rain -> wet" --premise "rain"
+
+        possibleworlds entails "p -> q" "q -> p" --model guidedworldnet
     """
+    if certify and not model:
+        raise UserError("--certify is for the answer of a network; the exact one needs none")
     *first, conclusion = map(parse, formulas)
     if len(first) > 1:
         raise UserError("more than two formulas; give further premises with --premise")
@@ -168,21 +177,33 @@ def entails(
     a = conjunction(premises)
     refuting = possibleworlds.countermodel(a, conclusion, solver)
     code = 0 if refuting is None else 1
-    probability = float(possibleworlds.load(model).probability(a, conclusion)) if model else None
+    thought = possibleworlds.load(model).decide(a, conclusion, certify) if model else None
     if as_json:
-        asked = {"model": str(model), "probability": probability} if model else {}
-        print_json({"entails": refuting is None, "countermodel": refuting, **asked})
+        asked = {}
+        if thought is not None:
+            asked = {"model": model, "model_entails": thought.entails, **thought._asdict()}
+        print_json({**asked, "entails": refuting is None, "countermodel": refuting})
         raise typer.Exit(code)
     answer, sign = ("yes", "⊨") if refuting is None else ("no", "⊭")
     left = ", ".join(map(to_text, premises))
     out.print(f"{answer}: {left} {sign} {to_text(conclusion)}")
     if refuting is not None:
-        values = ", ".join(f"{v} {'true' if x else 'false'}" for v, x in refuting.items())
-        out.print(f"countermodel: {values}")
-    if probability is not None:
-        thought = "yes" if probability > 0.5 else "no"
-        out.print(f"{model} says {thought}: P(A ⊨ B) = {probability:.4f}")
+        out.print(f"countermodel: {in_words(refuting)}")
+    if thought is not None:
+        said = "yes" if thought.entails else "no"
+        how = f"P = {thought.probability:.4f}"
+        if certify:
+            how = "found no countermodel" if thought.entails else "certified"
+        out.print(f"{model} says {said} ({how})")
+        if thought.assignment is not None:
+            verdict = "a countermodel" if thought.refutes else "not a countermodel"
+            out.print(f"it imagines: {in_words(thought.assignment)}: {verdict}, as was checked")
     raise typer.Exit(code)
+
+
+def in_words(assignment: dict[str, bool]) -> str:
+    """An assignment for people."""
+    return ", ".join(f"{v} {'true' if x else 'false'}" for v, x in assignment.items())
 
 
 def conjunction(formulas: list[Formula]) -> Formula:
@@ -476,6 +497,9 @@ def train(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A network, or module:Class.")],
     data: Annotated[Path, typer.Option(metavar="DIR", help="Has train.txt and validate.txt.")],
     run: Annotated[Path, typer.Option("--out", metavar="RUN", help="The folder of the run.")],
+    preset: Annotated[
+        Literal["best"] | None, typer.Option(help="As the ready-trained network was trained.")
+    ] = None,
     epochs: Annotated[float | None, typer.Option(help="How long: passes over the data.")] = None,
     minutes: Annotated[float | None, typer.Option(help="How long, instead of epochs.")] = None,
     settings: Annotated[
@@ -503,11 +527,18 @@ def train(
         possibleworlds train treenet --data data --out runs/treenet --minutes 5
 
         possibleworlds train possibleworldnet --data data --out runs/pwn --set worlds=64
+
+        possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
     from possibleworlds.training.loop import Job, Trainer
     from possibleworlds.training.loop import train as train_network
 
-    given = parse_set(settings or [])
+    given: dict[str, Any] = {}
+    if preset:
+        ready = ready_trained(model)
+        given = {**ready["settings"], **ready["training"]}
+        seed = ready["seed"] if seed is None else seed
+    given |= parse_set(settings or [])
     chosen = {"epochs": epochs, "minutes": minutes, "side": side}
     given |= {name: str(value) for name, value in chosen.items() if value is not None}
     job = Job(model, data, run, given, seed, device, resume)
@@ -550,6 +581,15 @@ def train(
     err.print(f"{run}: {best.best_accuracy:.2%} of validation at step {best.best_step:,}")
 
 
+def ready_trained(model: str) -> dict[str, Any]:
+    """How the ready-trained network of a name was trained."""
+    from possibleworlds.training.checkpoint import SHIPPED, find_run, read_run
+
+    if find_run(model).parent != SHIPPED:
+        raise UserError(f"there is no ready-trained {model}")
+    return read_run(find_run(model))
+
+
 def event_writer(run: Path) -> Callable[[dict[str, float]], None]:
     """What writes the metrics of an evaluation for TensorBoard."""
     try:
@@ -567,18 +607,17 @@ def event_writer(run: Path) -> Callable[[dict[str, float]], None]:
     return write
 
 
-def load_run(run: Path, worlds: int | None) -> "Predictor":
-    """A trained network, with another number of worlds where one is wanted."""
-    predictor = possibleworlds.load(run)
-    if worlds is not None:
-        if not hasattr(predictor.model, "n_worlds"):
-            raise UserError(f"{run} imagines no worlds, so --worlds makes no sense")
-        predictor.model.n_worlds = worlds  # type: ignore[assignment]
-    return predictor
+def load_run(run: str, worlds: int | None, steps: int | None) -> "Predictor":
+    """A trained network, with other numbers of worlds and steps where they are wanted."""
+    import torch
+
+    torch.set_num_threads(1)  # a second one gains nothing on pieces so small
+    return possibleworlds.load(run).look_at(worlds, steps)
 
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or a ready-trained one.")]
 Worlds = Annotated[int | None, typer.Option(min=1, help="Worlds, if not those of the training.")]
+Steps = Annotated[int | None, typer.Option(min=0, help="Steps that guided worlds move.")]
 
 
 @app.command()
@@ -586,28 +625,37 @@ def evaluate(
     run: Run,
     paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Data files or folders.")],
     worlds: Worlds = None,
+    steps: Steps = None,
+    certify: Certify = False,
     as_json: Json = False,
 ) -> None:
     """How often a trained network is right, with a 95 % interval, and by size of the pairs.
 
-    Example: `possibleworlds evaluate runs/treenet data/test_easy.txt data/test_hard.txt`
+    Certified answers are looked for in up to four times as many worlds, and fewer where one of the
+    first refutes.
+
+    Examples:
+
+        possibleworlds evaluate runs/treenet data/test_easy.txt data/test_hard.txt
+
+        possibleworlds evaluate guidedworldnet data --certify
     """
     from possibleworlds.data.arrays import load_pairs
     from possibleworlds.data.files import data_files
     from possibleworlds.training.batches import Dataset
-    from possibleworlds.training.evaluation import describe, log_probabilities
+    from possibleworlds.training.evaluation import describe
 
-    predictor = load_run(run, worlds)
+    predictor = load_run(run, worlds, steps)
     found: dict[Path, dict[str, Any]] = {}
     with progress_bars() as progress:
         for path in data_files(paths):
             data = Dataset(load_pairs(path))
             advance = partial(progress.advance, progress.add_task(path.name, total=len(data)))
-            answers = log_probabilities(predictor.model, data, progress=advance)
-            found[path] = describe(answers.argmax(1) == data.pairs.label, data)
+            answers = predictor.answers(data, certify, advance)
+            found[path] = describe(answers == data.pairs.label, data)
     if as_json:
         for path, result in found.items():
-            print_json({"file": str(path), **result})
+            print_json({"file": str(path), "certified": certify, **result})
         return
     table = columns("file", "rows", "accuracy", "95 % interval")
     for path, result in found.items():
@@ -637,24 +685,43 @@ def predict(
     run: Run,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A data file.")],
     worlds: Worlds = None,
+    steps: Steps = None,
+    certify: Certify = False,
     as_json: Json = False,
 ) -> None:
     """Write the probability that A entails B for each row of a file, a line each.
 
-    Example: `possibleworlds predict runs/treenet data/test_exam.txt`
+    With --certify a line says yes, or no and the countermodel that was found and checked.
+
+    Examples:
+
+        possibleworlds predict runs/treenet data/test_exam.txt
+
+        possibleworlds predict guidedworldnet data/test_exam.txt --certify
     """
     import numpy as np
 
     from possibleworlds.data.arrays import load_pairs
+    from possibleworlds.training import certificate
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import log_probabilities
 
-    predictor = load_run(run, worlds)
+    model = load_run(run, worlds, steps).model
     data = Dataset(load_pairs(file))
     with progress_bars() as progress:
         advance = partial(progress.advance, progress.add_task(file.name, total=len(data)))
-        answers = log_probabilities(predictor.model, data, progress=advance)
-    for line, probability in enumerate(np.exp(answers[:, 1]).tolist(), 1):
+        if certify:
+            certified = certificate.certify(model, data, progress=advance)
+        else:
+            answers = np.exp(log_probabilities(model, data, progress=advance)[:, 1]).tolist()
+    if certify:
+        for line, found in enumerate(certified, 1):
+            if as_json:
+                print_json({"line": line, "entails": found is None, "countermodel": found})
+            else:
+                print("yes" if found is None else f"no: {in_words(found)}")
+        return
+    for line, probability in enumerate(answers, 1):
         if as_json:
             print_json({"line": line, "probability": probability})
         else:
@@ -663,21 +730,24 @@ def predict(
 
 @app.command()
 def models(as_json: Json = False) -> None:
-    """List the networks, with their parameters and what the paper measured.
+    """List the networks, with what the paper measured and which come ready-trained.
 
     Example: `possibleworlds models`
     """
     from possibleworlds.models.registry import REGISTRY, resolve
+    from possibleworlds.training.checkpoint import SHIPPED, read_run
 
     lines: list[dict[str, Any]] = []
     for name, entry in REGISTRY.items():
         kind = resolve(name)
         made = kind(kind.settings_class())
+        ready = read_run(SHIPPED / name)["accuracy"] if (SHIPPED / name).is_dir() else None
         lines.append(
             {
                 "name": name,
                 "parameters": sum(weight.numel() for weight in made.parameters()),
                 "paper_validation": entry.paper[0] if entry.paper else None,
+                "ready_trained": ready,
                 "about": entry.about,
             }
         )
@@ -685,9 +755,12 @@ def models(as_json: Json = False) -> None:
         for line in lines:
             print_json(line)
         return
-    table = columns("network", "parameters", "paper, validation")
+    table = columns("network", "parameters", "paper", "ready-trained")
     table.add_column("")
     for line in lines:
         paper = f"{line['paper_validation']} %" if line["paper_validation"] else "-"
-        table.add_row(line["name"], f"{line['parameters']:,}", paper, line["about"])
+        ready = line["ready_trained"]
+        ours = f"{100 * ready['published']['validate']:.1f} %" if ready else "-"
+        table.add_row(line["name"], f"{line['parameters']:,}", paper, ours, line["about"])
     out.print(table)
+    out.print("Accuracy on the published validation set, of the paper and of those that are ready.")

@@ -328,6 +328,7 @@ def test_the_commands(data: Path, run: Path) -> None:
         "name": "linear-bow",
         "parameters": 2049,
         "paper_validation": 52.6,
+        "ready_trained": None,
         "about": "mean of the symbols' vectors, a linear layer",
     }
     assert "possibleworldnet" in possible("models").stdout
@@ -351,6 +352,13 @@ def test_the_commands(data: Path, run: Path) -> None:
         (["entails", "p", "q", "--model", "nowhere"], "nowhere is not a run"),
         (["train", "transformer", "--data", "DATA", "--out", "r", "--set", "size=33"], "even"),
         (["train", "treenet", "--data", "DATA", "--out", "r", "--device", "mars"], "--device mars"),
+        (["evaluate", "RUN", "DATA/test_easy.txt", "--certify"], "imagines no worlds"),
+        (["evaluate", "RUN", "DATA/test_easy.txt", "--steps", "3"], "no worlds that move"),
+        (["entails", "p", "q", "--certify"], "--certify is for the answer of a network"),
+        (
+            ["train", "linear-bow", "--data", "DATA", "--out", "r", "--preset", "best"],
+            "no ready-trained linear-bow",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_line(

@@ -13,6 +13,7 @@ from possibleworlds.logic.formula import LETTERS, OPERATORS
 
 SYMBOLS = {symbol: code for code, symbol in enumerate((*OPERATORS, *LETTERS))}
 ENCODING = bytes(SYMBOLS.get(chr(byte), 255) for byte in range(256))
+DECODING = "".join(SYMBOLS).encode().ljust(256)
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.label)
+
+    def rpn(self, formula: int) -> str:
+        """A formula in reverse Polish order."""
+        code = self.code[self.offsets[formula] : self.offsets[formula + 1]]
+        return code.tobytes().translate(DECODING).decode()
 
     @property
     def rows_together(self) -> int:

@@ -1,4 +1,7 @@
-"""Convolutional encoders (section 3.2.1): 1-D convolutions over symbols, pooled every k layers."""
+"""Convolutional encoders (section 3.2.1): 1-D convolutions over symbols, pooled every k layers.
+
+f(X) = MLP(Conv1D(... maxPool(Conv1D(... embed(X) ...)) ...))
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,12 +24,12 @@ class ConvNetSettings:
     kernel: int = 5
     channels: int = 64
     pooling: int = 3  # a max pooling after so many layers; 0 for none
-    mlp_size: int = 64
+    mlp_size: int = 64  # of the encoder's and of the classifier's
     mlp_layers: int = 2
 
 
 class ConvEncoder(nn.Module):
-    """A stack of convolutions; what is left of a sequence, of any length, goes by its mean."""
+    """A stack of convolutions; the mean of what is left, at any length, goes through an MLP."""
 
     def __init__(self, settings: ConvNetSettings) -> None:
         super().__init__()
@@ -40,6 +43,10 @@ class ConvEncoder(nn.Module):
             nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
             nn.init.constant_(convolution.bias, 0.0)  # type: ignore[arg-type]
         self.convolutions = nn.ModuleList(stack)
+        widths = [s.channels, *[s.mlp_size] * s.mlp_layers]
+        self.mlp = nn.Sequential(
+            *(module for a, b in pairwise(widths) for module in (nn.Linear(a, b), nn.ReLU()))
+        )
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Encode each sequence; padding counts as the nothing that is beyond every sequence."""
@@ -53,7 +60,7 @@ class ConvEncoder(nn.Module):
                 x = nn.functional.max_pool1d(x, 2, ceil_mode=True)
                 lengths = (lengths + 1) // 2
                 present = Sequences(x[:, 0], lengths).present[:, None]
-        return x.sum(2) / lengths[:, None]
+        return self.mlp(x.sum(2) / lengths[:, None])
 
 
 class ConvNet(Model):
@@ -75,7 +82,7 @@ class ConvNet(Model):
     def __init__(self, settings: ConvNetSettings) -> None:
         super().__init__(settings)
         self.encoder = ConvEncoder(settings)
-        self.classifier = Classifier(settings.channels, settings.mlp_size, settings.mlp_layers)
+        self.classifier = Classifier(settings.mlp_size, settings.mlp_size, settings.mlp_layers)
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""

@@ -8,15 +8,15 @@ product is taken over where they arrive. There is no logic in it, only what the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from possibleworlds.models.possibleworldnet import (
+    Imagined,
     PossibleWorldNet,
     PossibleWorldNetSettings,
-    all_worlds,
 )
 from possibleworlds.models.sat3 import Evaluation, scores
 from possibleworlds.models.trees import Batch
@@ -34,13 +34,6 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     training_steps: int = 12  # 1 to so many steps, and
     training_worlds: int = 32  # a quarter of so many to so many worlds, where
     training_visits: int = 128  # worlds x (steps + 1) is at most so much
-
-
-class Found(NamedTuple):
-    """The worlds a search ended with, [rows, n, k], and what each says of its pair, [rows, n]."""
-
-    worlds: Tensor
-    z: Tensor  # low where the world refutes "A entails B"
 
 
 class GuidedWorldNet(PossibleWorldNet):
@@ -65,18 +58,18 @@ class GuidedWorldNet(PossibleWorldNet):
         super().__init__(settings)
         self.steps = settings.steps  # to be set for an evaluation with more; 0 is the plain model
 
-    def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+    def imagine(self, batch: Batch) -> Imagined:
+        """Evaluate each pair in worlds that a search has led to."""
         learning_plainly = self.training and self.trained_steps < self.settings.plain_steps
         if self.steps == 0 or learning_plainly:
-            return super().forward(batch)
+            return super().imagine(batch)
         pairs = len(batch.left)
         if self.training:
             n, steps = self.draw_search()
-            return all_worlds(self.find(batch, self.draw_worlds(pairs, n), steps).z)
+            return self.find(batch, self.draw_worlds(pairs, n), steps)
         # All pairs start alike, so that none depends on what else is asked.
         worlds = self.draw_worlds(1, self.n_worlds).expand(pairs, -1, -1)
-        return all_worlds(self.find(batch, worlds, self.steps).z)
+        return self.find(batch, worlds, self.steps)
 
     def draw_search(self) -> tuple[int, int]:
         """Draw the numbers of worlds and of steps for a batch of training."""
@@ -85,12 +78,12 @@ class GuidedWorldNet(PossibleWorldNet):
         n = round(s.training_worlds * 4.0 ** -torch.rand(()).item())
         return max(1, min(n, s.training_visits // (steps + 1))), steps
 
-    def find(self, batch: Batch, worlds: Tensor, steps: int) -> Found:
+    def find(self, batch: Batch, worlds: Tensor, steps: int) -> Imagined:
         """Search each pair's worlds for a refutation."""
         worlds = self.settle(self.search(batch, worlds, steps))
         order, parameters = batch.private_messages, self.parameters_of_sat3
         as_left, as_right = scores(order, worlds, parameters, self.workspace)
-        return Found(worlds, as_left[0::2] + as_right[1::2] + self.f.bias)
+        return Imagined(worlds, as_left[0::2] + as_right[1::2] + self.f.bias)
 
     @torch.no_grad()
     def search(self, batch: Batch, worlds: Tensor, steps: int) -> Tensor:
@@ -111,15 +104,3 @@ class GuidedWorldNet(PossibleWorldNet):
             down *= self.settings.step_length / length.clamp_min_(1e-30)
             worlds = (worlds - down).clamp_(-1, 1)
         return worlds
-
-    @torch.no_grad()
-    def assignments(self, worlds: Tensor) -> Tensor:
-        """Read worlds [..., k] as truth assignments [..., 26], by the network's own judgement.
-
-        A variable v counts as true in a world that refutes "v entails not v" better than
-        "not v entails v". The variables are those the network sees, after any permutation.
-        """
-        true = torch.nn.functional.normalize(worlds[..., None, None, :] @ self.w4, dim=-1)
-        false = torch.nn.functional.normalize(true @ self.w1[0] + self.b1[0], dim=-1)
-        left, right = self.f.weight.view(2, -1)
-        return ((true - false) @ (left - right)).squeeze(-1) < 0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +36,13 @@ class PossibleWorldNetSettings:
     fixed_worlds: bool = False  # the same in every batch
     seed_of_worlds: int = 0  # where they are fixed
     gain: float = 12.0  # of W_f at the start, over the usual
+
+
+class Imagined(NamedTuple):
+    """The worlds in which pairs were evaluated, [rows, n, k], and what each says, [rows, n]."""
+
+    worlds: Tensor
+    z: Tensor  # low where the world refutes "A entails B"
 
 
 class PossibleWorldNet(Model):
@@ -88,11 +95,27 @@ class PossibleWorldNet(Model):
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        return all_worlds(self.imagine(batch).z)
+
+    def imagine(self, batch: Batch) -> Imagined:
+        """Evaluate each pair in random worlds, the same ones for all."""
         worlds = self.settle(self.draw_worlds(1, self.n_worlds))
         parameters = self.parameters_of_sat3
         as_left, as_right = scores(batch.messages, worlds, parameters, self.workspace)
         left, right = as_left.index_select(0, batch.left), as_right.index_select(0, batch.right)
-        return all_worlds(left + right + self.f.bias)
+        return Imagined(worlds.expand(len(left), -1, -1), left + right + self.f.bias)
+
+    @torch.no_grad()
+    def assignments(self, worlds: Tensor) -> Tensor:
+        """Read worlds [..., k] as truth assignments [..., 26], by the network's own judgement.
+
+        A variable v counts as true in a world that refutes "v entails not v" better than
+        "not v entails v". The variables are those the network sees, after any permutation.
+        """
+        true = torch.nn.functional.normalize(worlds[..., None, None, :] @ self.w4, dim=-1)
+        false = torch.nn.functional.normalize(true @ self.w1[0] + self.b1[0], dim=-1)
+        left, right = self.f.weight.view(2, -1)
+        return ((true - false) @ (left - right)).squeeze(-1) < 0
 
 
 def all_worlds(z: Tensor) -> Tensor:

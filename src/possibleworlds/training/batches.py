@@ -59,11 +59,12 @@ class Dataset:
         """The number of batches that an epoch has."""
         return -(-len(self) // batch_size)
 
-    def in_order_of_size(self) -> Iterator[tuple[Ints, Batch]]:
-        """All rows, as the file has them, in batches of about equal work: row numbers and batch."""
+    def in_order_of_size(self, rows: Ints | None = None) -> Iterator[tuple[Ints, Batch]]:
+        """All rows, or some, in batches of about equal work: row numbers and batch."""
         length = np.diff(self.pairs.offsets)
         nodes = length[self.pairs.left] + length[self.pairs.right]
-        order = np.argsort(nodes, kind="stable")
+        wanted = np.arange(len(self)) if rows is None else rows
+        order = wanted[np.argsort(nodes[wanted], kind="stable")]
         cut = np.flatnonzero(np.diff(np.cumsum(nodes[order]) // NODES_AT_ONCE)) + 1
         for rows in np.split(order, cut):
             left, right = self.pairs.left[rows], self.pairs.right[rows]

@@ -24,11 +24,20 @@ from possibleworlds.data.files import replacing
 from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import LETTERS, OPERATORS
 from possibleworlds.models.base import Model
-from possibleworlds.models.registry import make_settings, resolve
+from possibleworlds.models.registry import REGISTRY, make_settings, resolve
 from possibleworlds.training.settings import TrainingSettings
 
 FORMAT = 1
 RUN, MODEL, STATE, METRICS = "run.json", "model.safetensors", "state.safetensors", "metrics.jsonl"
+
+SHIPPED = Path(__file__).parent.parent / "checkpoints"
+"""The run folders of the ready-trained networks, by their names."""
+
+
+def find_run(run: str | Path) -> Path:
+    """The folder of a run, given by its path or as the name of a ready-trained network."""
+    shipped = SHIPPED / run
+    return shipped if str(run) in REGISTRY and shipped.is_dir() else Path(run)
 
 
 def describe_run(

@@ -1,7 +1,8 @@
 """A trained network, ready to be asked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,25 @@ from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import LETTERS, Formula, variables_of
 from possibleworlds.logic.syntax import parse
 from possibleworlds.models.base import Model
+from possibleworlds.models.possibleworldnet import PossibleWorldNet
+from possibleworlds.training import certificate
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.checkpoint import load_model
+from possibleworlds.training.checkpoint import find_run, load_model
 from possibleworlds.training.evaluation import EVALUATION_SEED, log_probabilities
 
 Formulas = Formula | str
+
+
+class Decision(NamedTuple):
+    """A network's answer to whether A entails B."""
+
+    entails: bool
+    probability: float | None
+    """What the network itself says; None for a certified answer, which is not its own."""
+    assignment: dict[str, bool] | None
+    """For a "no" of a network with worlds: the world that convinced it, as an assignment."""
+    refutes: bool
+    """Whether that assignment was checked to make A true and B false."""
 
 
 class Predictor:
@@ -23,6 +38,47 @@ class Predictor:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+
+    def look_at(self, worlds: int | None = None, steps: int | None = None) -> "Predictor":
+        """Ask with another number of worlds, or of steps that each is moved."""
+        for name, value in (("n_worlds", worlds), ("steps", steps)):
+            if value is not None and not hasattr(self.model, name):
+                wanted = "worlds" if name == "n_worlds" else "worlds that move"
+                raise UserError(f"{type(self.model).__name__} imagines no {wanted}")
+            if value is not None:
+                setattr(self.model, name, value)
+        return self
+
+    def decide(
+        self, a: Formulas, b: Formulas, certify: bool = False, seed: int = EVALUATION_SEED
+    ) -> Decision:
+        """Whether A entails B; certified, "no" only with a countermodel that was checked."""
+        row, names = in_letters(a, b)
+        data = Dataset(pairs_of([row]))
+        if certify:
+            (found,) = certificate.certify(self.model, data, seed)
+            named = found and {names[letter]: value for letter, value in found.items()}
+            return Decision(found is None, None, named, found is not None)
+        if not isinstance(self.model, PossibleWorldNet):
+            probability = float(self.probabilities([(a, b)], seed)[0])
+            return Decision(probability > 0.5, probability, None, False)
+        (view,) = certificate.views(self.model, data, seed)
+        if view.probability > 0.5:
+            return Decision(True, view.probability, None, False)
+        named = {names[letter]: value for letter, value in view.assignment.items()}
+        return Decision(False, view.probability, named, view.refutes)
+
+    def answers(
+        self,
+        data: Dataset,
+        certify: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> NDArray[np.int64]:
+        """1 for each row where the answer is yes, 0 where it is no, its own or certified."""
+        if certify:
+            found = certificate.certify(self.model, data, progress=progress)
+            return np.array([countermodel is None for countermodel in found], dtype=np.int64)
+        return log_probabilities(self.model, data, progress=progress).argmax(1)
 
     def probability(
         self,
@@ -45,20 +101,25 @@ class Predictor:
         """P(A entails B) of each pair."""
         if not pairs:
             return np.empty(0)
-        rows = [(*renamed(parse(a).basic(), parse(b).basic()), 0) for a, b in pairs]
+        rows = [in_letters(a, b)[0] for a, b in pairs]
         return np.exp(log_probabilities(self.model, Dataset(pairs_of(rows)), seed)[:, 1])
 
 
-def renamed(a: Formula, b: Formula) -> tuple[str, str]:
-    """A pair in the network's vocabulary: other names become letters that are still free."""
+def in_letters(a: Formulas, b: Formulas) -> tuple[tuple[str, str, int], dict[str, str]]:
+    """A pair in the network's vocabulary, as a row of data, and what each letter stands for.
+
+    Variables of other names become letters that are still free.
+    """
+    a, b = parse(a).basic(), parse(b).basic()
     names = variables_of(a.rpn, b.rpn)
     if len(names) > len(LETTERS):
         raise UserError(f"{len(names)} variables; the networks know {len(LETTERS)}")
     free = iter(sorted(set(LETTERS) - set(names)))
     letters = {name: name if len(name) == 1 and name in LETTERS else next(free) for name in names}
-    return "".join(a.rename(letters).rpn), "".join(b.rename(letters).rpn)
+    row = "".join(a.rename(letters).rpn), "".join(b.rename(letters).rpn), 0
+    return row, {letter: name for name, letter in letters.items()}
 
 
 def load(run: str | Path) -> Predictor:
-    """The network of a run folder."""
-    return Predictor(load_model(Path(run)))
+    """A ready-trained network by its name, or that of a run folder."""
+    return Predictor(load_model(find_run(run)))

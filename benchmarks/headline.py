@@ -1,0 +1,239 @@
+"""Train the paper's PossibleWorldNet and the guided one, three seeds each, and ship the best.
+
+    POSSIBLEWORLDS_OFFICIAL_DATA=FOLDER .venv/bin/python benchmarks/headline.py --out out/headline
+
+FOLDER has the published sets, against which the training data are pruned. A finished run is not
+repeated, nor is an evaluation. The seed that is best on validation is evaluated on everything, with
+certified answers, and becomes the ready-trained network. Writes results/NAME.json, the checkpoints
+in src/ and the tables of docs/guided-worlds.md.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from pages import replace_part
+
+from possibleworlds.data.arrays import load_pairs
+from possibleworlds.data.files import data_files, read_pairs
+from possibleworlds.logic.formula import variables_of
+from possibleworlds.logic.truth import evaluate_bits, random_columns
+from possibleworlds.models.registry import REGISTRY
+from possibleworlds.training.batches import Dataset
+from possibleworlds.training.certificate import PATIENCE, certify, views
+from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run, write_json
+
+RESULTS = Path(__file__).parent.parent / "results"
+SEEDS = (0, 1, 2)
+SETS = ("validate", "test_easy", "test_hard", "test_big", "test_massive", "test_exam")
+TRAINING = {
+    "possibleworldnet": ("paper", ["--epochs", "20", "--set", "worlds=256"]),
+    "guidedworldnet": ("wide", ["--epochs", "20"]),
+}
+"""For each network its training data and how it differs from its defaults."""
+
+
+def command(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "possibleworlds", *arguments], check=True)
+
+
+def pruned(files: Iterable[Path]) -> list[str]:
+    return [word for file in files for word in ("--prune-against", str(file))]
+
+
+def generate(out: Path, published: list[Path]) -> None:
+    """The paper's splits; and rows for training whose formulas may be a bare variable."""
+    command("generate", str(out / "paper"), *pruned(published))
+    others = [file for file in data_files([out / "paper"]) if file.stem != "train"]
+    command("generate", str(out / "wide"), "--operators", "0-10", *pruned([*published, *others]))
+
+
+def train(name: str, seed: int, out: Path) -> Path:
+    """Train a network unless that is done."""
+    data, options = TRAINING[name]
+    run = out / f"{name}-{seed}"
+    if not (run / "run.json").exists() or not read_run(run).get("metrics", {}).get("finished"):
+        folders = ["--data", str(out / data), "--out", str(run), "--resume"]
+        command("train", name, *folders, "--seed", str(seed), *options)
+    return run
+
+
+def sampled(file: Path, rows: int) -> float:
+    """The accuracy of answering by so many random rows of the truth table."""
+    rng, everywhere, right, total = Random(0), (1 << rows) - 1, 0, 0
+    for pair in read_pairs(file):
+        columns = random_columns(rng, variables_of(pair.a, pair.b), rows)
+        a = evaluate_bits(pair.a, columns, everywhere)
+        refuted = bool(a and a & ~evaluate_bits(pair.b, columns, everywhere))
+        right += refuted != bool(pair.label)
+        total += 1
+    return right / total
+
+
+def own_answers(run: Path, file: Path) -> dict[str, float]:
+    """What a network says of a file, and which worlds make it say so."""
+    model, data = load_model(run), Dataset(load_pairs(file))
+    start = time.process_time()
+    found = views(model, data)
+    seconds = time.process_time() - start
+    visits = model.n_worlds * (getattr(model, "steps", 0) + 1)  # type: ignore[operator]
+    entailed = [view for view, label in zip(found, data.pairs.label, strict=True) if label]
+    others = [view for view, label in zip(found, data.pairs.label, strict=True) if not label]
+    fooled = sum(view.probability <= 0.5 for view in entailed)
+    missed = sum(view.probability > 0.5 for view in others)
+    return {
+        "rows": len(found),
+        "accuracy": 1 - (fooled + missed) / len(found),
+        "entailments_fooled": fooled / max(1, len(entailed)),
+        "non_entailments_missed": missed / max(1, len(others)),
+        "best_world_is_countermodel": sum(view.refutes for view in others) / max(1, len(others)),
+        "evaluations": visits,
+        "sampling": sampled(file, visits),
+        "cpu_seconds": round(seconds, 1),
+    }
+
+
+def certified_answers(run: Path, file: Path) -> dict[str, float]:
+    """What a network says of a file where it needs a checked countermodel to say no."""
+    model, data = load_model(run), Dataset(load_pairs(file))
+    start = time.process_time()
+    answers = [found is None for found in certify(model, data)]
+    seconds = time.process_time() - start
+    visits = PATIENCE * model.n_worlds * (getattr(model, "steps", 0) + 1)  # type: ignore[operator]
+    right = sum(a == bool(y) for a, y in zip(answers, data.pairs.label, strict=True))
+    return {
+        "accuracy": right / len(data),
+        "evaluations": visits,
+        "sampling": sampled(file, visits),
+        "cpu_seconds": round(seconds, 1),
+    }
+
+
+def measured(run: Path, kind: str, whose: str, file: Path) -> dict[str, float]:
+    """Own or certified answers to a file, unless they are on record."""
+    torch.set_num_threads(1)
+    kept = run / f"{kind}-{whose}-{file.stem}.json"
+    if not kept.exists():
+        answer = {"own": own_answers, "certified": certified_answers}[kind](run, file)
+        write_json(kept, answer)
+    found: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
+    return found
+
+
+def record(name: str, runs: list[Path], files: dict[str, list[Path]]) -> dict[str, Any]:
+    """Evaluate the runs of a network, and ship the one that is best on validation."""
+    best = max(runs, key=lambda run: read_run(run)["metrics"]["validation"])
+    seeds = []
+    for run in runs:
+        wanted = {
+            whose: [f for f in these if run == best or whose == "published" or f.stem in SETS[4:]]
+            for whose, these in files.items()
+        }
+        own = {w: {f.stem: measured(run, "own", w, f) for f in fs} for w, fs in wanted.items()}
+        seeds.append({"run": read_run(run), "own": own})
+    checked = {
+        whose: {file.stem: measured(best, "certified", whose, file) for file in these}
+        for whose, these in files.items()
+    }
+    found = {"seeds": seeds, "best_seed": read_run(best)["seed"], "certified": checked}
+    own = seeds[runs.index(best)]["own"]
+    accuracy = {w: {s: round(one["accuracy"], 4) for s, one in own[w].items()} for w in own}
+    shipped = SHIPPED / name
+    shipped.mkdir(parents=True, exist_ok=True)
+    shutil.copy(best / "model.safetensors", shipped)
+    write_json(shipped / "run.json", {**read_run(best), "accuracy": accuracy})
+    write_json(RESULTS / f"{name}.json", found)
+    return found
+
+
+def percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.2f}"
+
+
+def figures_table(found: dict[str, Any]) -> str:
+    """Own and certified answers of every shipped network beside random rows and the paper."""
+    lines = ["| | | " + " | ".join(SETS) + " |", "| --- | --- |" + " ---: |" * len(SETS)]
+
+    def line(first: str, second: str, values: list[float | None]) -> None:
+        lines.append(f"| {first} | {second} | " + " | ".join(map(percent, values)) + " |")
+
+    for name, one in found.items():
+        paper = REGISTRY[name].paper
+        if paper:
+            line("the paper's", "", [value / 100 for value in paper])
+        for seed in one["seeds"]:
+            number = seed["run"]["seed"]
+            chosen = ", ready-trained" if number == one["best_seed"] else ""
+            for whose, sets in seed["own"].items():
+                shown = f"{name}, seed {number}{chosen}"
+                line(shown, whose, [sets.get(s, {}).get("accuracy") for s in SETS])
+        best = next(s["own"] for s in one["seeds"] if s["run"]["seed"] == one["best_seed"])
+        for whose, sets in best.items():
+            visits = next(iter(sets.values()))["evaluations"]
+            values = [sets.get(s, {}).get("sampling") for s in SETS]
+            line(f"{visits:,} random rows", whose, values)
+        for whose, sets in one["certified"].items():
+            visits = next(iter(sets.values()))["evaluations"]
+            line(f"{name}, certified", whose, [sets.get(s, {}).get("accuracy") for s in SETS])
+            values = [sets.get(s, {}).get("sampling") for s in SETS]
+            line(f"{visits:,} random rows", whose, values)
+    return "\n".join(lines)
+
+
+def reasons_table(found: dict[str, Any]) -> str:
+    """How the ready-trained networks come to their answers."""
+    lines = [
+        "| network | set | entailments fooled | non-entailments missed "
+        "| best world is a countermodel | CPU ms a pair |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, one in found.items():
+        best = next(s["own"] for s in one["seeds"] if s["run"]["seed"] == one["best_seed"])
+        for whose, sets in best.items():
+            for stem in SETS:
+                if stem in sets:
+                    it = sets[stem]
+                    shares = [
+                        percent(it[key])
+                        for key in (
+                            "entailments_fooled",
+                            "non_entailments_missed",
+                            "best_world_is_countermodel",
+                        )
+                    ]
+                    cost = f"{1000 * it['cpu_seconds'] / it['rows']:.1f}"
+                    cells = [name, f"{whose} {stem}", *shares, cost]
+                    lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out/headline"))
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    out = arguments.out
+    published = data_files([Path(os.environ["POSSIBLEWORLDS_OFFICIAL_DATA"])])
+    generate(out, published)
+    jobs = [(name, seed) for name in TRAINING for seed in SEEDS]
+    with ThreadPoolExecutor(arguments.processes) as pool:
+        runs = dict(zip(jobs, pool.map(lambda job: train(*job, out), jobs), strict=True))
+    generated = [file for file in data_files([out / "paper"]) if file.stem != "train"]
+    files = {"published": published, "generated": generated}
+    found = {name: record(name, [runs[name, s] for s in SEEDS], files) for name in TRAINING}
+    replace_part("guided-worlds.md", "figures", figures_table(found))
+    replace_part("guided-worlds.md", "reasons", reasons_table(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What the number of worlds does (section 5), and what reviewers of the paper asked about it.
+
+    .venv/bin/python benchmarks/worlds.py --out out/worlds
+
+Short trainings of PossibleWorldNet on the paper's data, one seed and one thread each, all else
+equal: the number of worlds; the size of a world; worlds drawn anew or fixed; the prior on worlds.
+A finished run is not repeated. Accuracy is on our validation set. Writes results/worlds.json,
+the figures and the tables of docs/worlds.md.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import torch
+from pages import FIGURES, replace_part
+
+import possibleworlds
+from possibleworlds.data.arrays import load_pairs
+from possibleworlds.training.batches import Dataset
+from possibleworlds.training.checkpoint import read_run
+
+RESULTS = Path(__file__).parent.parent / "results" / "worlds.json"
+WORLDS = (1, 4, 16, 32, 64, 128, 256)
+SIZES = (4, 8, 13, 26, 52)
+NO_PRIOR = {"own": 0.0, "corners": "false"}
+Settings = dict[str, Any]
+
+
+def studies() -> dict[str, dict[str, Settings]]:
+    """For each question the settings of the runs that answer it, by what they are called."""
+    with_prior, without = "with the prior", "without"
+    return {
+        "worlds": {str(n): {"worlds": n} for n in WORLDS},
+        "size of a world": {
+            f"{k}, {name}": {"worlds": 64, "world_size": k, **prior}
+            for k in SIZES
+            for name, prior in ((with_prior, {}), (without, NO_PRIOR))
+        },
+        "prior": {
+            "corners and own coordinates": {"worlds": 64},
+            "own coordinates only": {"worlds": 64, "corners": "false"},
+            "corners only": {"worlds": 64, "own": 0.0},
+            "neither": {"worlds": 64, **NO_PRIOR},
+        },
+        "drawing": {
+            "anew for each batch": {"worlds": 64},
+            "fixed": {"worlds": 64, "fixed_worlds": "true"},
+            "anew, without the prior": {"worlds": 64, **NO_PRIOR},
+            "fixed, without the prior": {"worlds": 64, "fixed_worlds": "true", **NO_PRIOR},
+        },
+    }
+
+
+def train(settings: Settings, epochs: float, out: Path) -> dict[str, Any]:
+    """Train with these settings unless that is done; the settings, metrics and history."""
+    run = out / ("run-" + "-".join(f"{key}={value}" for key, value in sorted(settings.items())))
+    if not (run / "run.json").exists() or not read_run(run).get("metrics", {}).get("finished"):
+        command = [sys.executable, "-m", "possibleworlds", "train", "possibleworldnet", "--resume"]
+        command += ["--data", str(out / "data"), "--out", str(run), "--epochs", str(epochs)]
+        for key, value in {**settings, "evaluations": 12, "validation_rows": 2000}.items():
+            command += ["--set", f"{key}={value}"]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    history = list(map(json.loads, (run / "metrics.jsonl").read_text("utf-8").splitlines()))
+    return {"settings": settings, "metrics": read_run(run)["metrics"], "history": history}
+
+
+def by_worlds_asked(data: Path) -> dict[str, float]:
+    """The accuracy of the ready-trained network by the number of worlds it is asked with."""
+    torch.set_num_threads(1)
+    network = possibleworlds.load("possibleworldnet")
+    rows = Dataset(load_pairs(data / "validate.txt"))
+    found = {}
+    for n in (*WORLDS, 512, 1024):
+        answers = network.look_at(n).answers(rows)
+        found[str(n)] = float((answers == rows.pairs.label).mean())
+    return found
+
+
+def draw(found: dict[str, Any]) -> None:
+    """The two figures."""
+    colours = plt.get_cmap("viridis")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for i, (n, run) in enumerate(found["studies"]["worlds"].items()):
+        steps = [line["step"] for line in run["history"]]
+        errors = [100 * (1 - line["validation"]) for line in run["history"]]
+        shade = colours(0.95 * i / (len(WORLDS) - 1))
+        left.plot(steps, errors, color=shade, marker=".", label=n)
+    left.set(xlabel="training steps", ylabel="validation error, %", yscale="log")
+    left.legend(title="worlds", ncols=2, fontsize="small")
+    asked = found["by_worlds_asked"]
+    right.plot([int(n) for n in asked], [100 * a for a in asked.values()], marker="o")
+    right.set(xlabel="worlds it is asked with", xscale="log", ylabel="validation accuracy, %")
+    right.set_xticks([int(n) for n in asked], list(asked), minor=False)
+    right.minorticks_off()
+    right.set_title("the ready-trained network, trained with 256", fontsize="medium")
+    left.set_title("trained and asked with as many worlds", fontsize="medium")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    FIGURES.mkdir(exist_ok=True)
+    figure.savefig(FIGURES / "worlds.png", dpi=130)
+
+    figure, axes = plt.subplots(figsize=(5, 3.6), layout="constrained")
+    for name, style in (("with the prior", "o-"), ("without", "s--")):
+        runs = {k: found["studies"]["size of a world"][f"{k}, {name}"] for k in SIZES}
+        values = [100 * run["history"][-1]["validation"] for run in runs.values()]
+        axes.plot(list(SIZES), values, style, label=name)
+    axes.set(xlabel="k, numbers in a world", ylabel="validation accuracy, %", xscale="log")
+    axes.set_xticks(list(SIZES), [str(k) for k in SIZES], minor=False)
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(FIGURES / "world-size.png", dpi=130)
+
+
+def table(runs: dict[str, Any], first: str) -> str:
+    """A line for each run: accuracy at the end, and time."""
+    lines = [
+        f"| {first} | validation, % | training, minutes | pairs/s |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name, run in runs.items():
+        metrics = run["metrics"]
+        accuracy = f"{100 * run['history'][-1]['validation']:.1f}"
+        minutes = f"{metrics['seconds'] / 60:.1f}"
+        speed = f"{metrics['pairs_per_second']:,.0f}"
+        lines.append(f"| {name} | {accuracy} | {minutes} | {speed} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=float, default=4)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("out/worlds"))
+    arguments = parser.parse_args()
+    out, epochs = arguments.out, arguments.epochs
+    command = [sys.executable, "-m", "possibleworlds", "generate", str(out / "data")]
+    subprocess.run(command, check=True)
+    wanted = studies()
+    jobs = [settings for runs in wanted.values() for settings in runs.values()]
+    distinct = list({json.dumps(job, sort_keys=True): job for job in jobs}.values())
+    with ThreadPoolExecutor(arguments.processes) as pool:
+        list(pool.map(lambda job: train(job, epochs, out), distinct))
+    found = {
+        "command": f"python benchmarks/worlds.py --epochs {epochs:g}",
+        "studies": {
+            question: {name: train(settings, epochs, out) for name, settings in runs.items()}
+            for question, runs in wanted.items()
+        },
+        "by_worlds_asked": by_worlds_asked(out / "data"),
+    }
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    draw(found)
+    for question, runs in found["studies"].items():
+        replace_part("worlds.md", question, table(runs, question))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Certified answers, and the networks that come ready-trained."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import possibleworlds
+from possibleworlds.data.arrays import load_pairs, pairs_of
+from possibleworlds.data.splits import PRESETS, generate
+from possibleworlds.errors import UserError
+from possibleworlds.logic.formula import LETTERS, Formula
+from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
+from possibleworlds.models.registry import resolve
+from possibleworlds.training.batches import Dataset
+from possibleworlds.training.certificate import certify, refuting, views
+from possibleworlds.training.checkpoint import SHIPPED, read_run
+from possibleworlds.training.evaluation import log_probabilities
+from possibleworlds.training.predictor import Predictor
+from tests.conftest import DATA_FORMULAS
+
+READY = sorted(folder.name for folder in SHIPPED.iterdir())
+
+
+def untrained(**changes: int) -> GuidedWorldNet:
+    torch.manual_seed(1)
+    return GuidedWorldNet(GuidedWorldNetSettings(size=8, worlds=8, steps=2, **changes)).eval()
+
+
+@given(DATA_FORMULAS, DATA_FORMULAS, st.integers(1, 70), st.integers(0, 2**32))
+def test_an_assignment_refutes_where_it_makes_a_true_and_b_false(
+    a: str, b: str, n: int, seed: int
+) -> None:
+    assignments: NDArray[np.bool_] = np.random.default_rng(seed).random((n, 26)) < 0.5
+    bits = refuting(pairs_of([(a, b, 0)]), 0, assignments)
+    for i, assignment in enumerate(assignments):
+        named = dict(zip(LETTERS, map(bool, assignment), strict=True))
+        a_true, b_true = (possibleworlds.evaluate(Formula(tuple(f)), named) for f in (a, b))
+        assert bool(bits >> i & 1) == (a_true and not b_true)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(DATA_FORMULAS, DATA_FORMULAS), min_size=1, max_size=6))
+def test_no_network_certifies_a_false_refutation(pairs: list[tuple[str, str]]) -> None:
+    model = untrained()
+    data = Dataset(pairs_of([(a, b, 0) for a, b in pairs]))
+    found = certify(model, data)
+    assert len(found) == len(pairs)
+    for (a, b), countermodel in zip(pairs, found, strict=True):
+        if countermodel is not None:
+            assert possibleworlds.evaluate(Formula(tuple(a)), countermodel)
+            assert not possibleworlds.evaluate(Formula(tuple(b)), countermodel)
+    assert model.n_worlds == 8
+    alone = certify(model, Dataset(pairs_of([(*pairs[-1], 0)])))
+    assert alone[0] == found[-1]
+
+
+def test_the_view_of_a_pair_is_the_networks_own_answer() -> None:
+    model = untrained()
+    data = Dataset(pairs_of([("pq&", "p", 1), ("pq|", "p", 0), ("p", "q", 0)]))
+    seen = views(model, data)
+    own = np.exp(log_probabilities(model, data)[:, 1])
+    assert [view.probability for view in seen] == pytest.approx(own, rel=1e-5)
+    assert [set(view.assignment) for view in seen] == [{"p", "q"}] * 3
+
+
+def test_decisions() -> None:
+    network = Predictor(untrained())
+    found = network.decide("rain | q", "rain & q", certify=True)
+    if found.assignment:
+        assert set(found.assignment) == {"rain", "q"}
+        assert found.assignment["rain"] != found.assignment["q"]
+    assert found.entails == (not found.refutes)
+    assert network.decide("p & q", "q", certify=True).entails
+    lstm = resolve("lstm")
+    with pytest.raises(UserError, match="imagines no worlds"):
+        Predictor(lstm(lstm.settings_class())).decide("p", "q", certify=True)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_ready_trained_networks_pass_their_exam(name: str, tmp_path: Path) -> None:
+    exam = [split for split in PRESETS["paper"] if split.name == "test_exam"]
+    generate(tmp_path, exam, seed=0)
+    data = Dataset(load_pairs(tmp_path / "test_exam.txt"))
+    assert len(data) > 100
+    answers = possibleworlds.load(name).answers(data)
+    right = float(np.mean(answers == data.pairs.label))
+    assert right == pytest.approx(
+        read_run(SHIPPED / name)["accuracy"]["generated"]["test_exam"], abs=1e-3
+    )
+    assert right > 0.9
+
+
+def test_the_guided_network_shows_the_world_that_convinced_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "possibleworlds", "entails", "p -> q", "q -> p"]
+    for more in ([], ["--certify"]):
+        options = ["--model", "guidedworldnet", "--json", *more]
+        done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 1, done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["model_entails"] is False
+        assert answer["assignment"] == {"p": False, "q": True}
+        assert answer["refutes"]
+        assert (answer["probability"] is None) == bool(more)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_the_recipe_of_a_ready_trained_network_fits_its_class(name: str) -> None:
+    run = read_run(SHIPPED / name)
+    assert run["model"] == name
+    assert sum(path.stat().st_size for path in (SHIPPED / name).iterdir()) < 5e6
+    network = possibleworlds.load(name).model
+    assert sum(w.numel() for w in network.parameters()) == run["metrics"]["parameters"]
