@@ -46,8 +46,9 @@ class TreeNet(Model):
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
-    # With symbols permuted it takes far longer until variables count at all.
-    training_defaults: ClassVar[dict[str, Any]] = {"permute_symbols": False}
+    # With symbols permuted it takes far longer until variables count at all; once they do, about
+    # step 8,000, only permutation keeps the network from learning the training set by heart.
+    training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
 
     def __init__(self, settings: TreeNetSettings) -> None:
         super().__init__(settings)
