@@ -36,14 +36,15 @@ def pairs(batch: Batch, encode: Callable[[int], Tensor]) -> tuple[Tensor, Tensor
 def treenet(model: TreeNet, batch: Batch) -> Tensor:
     """TreeNet, by recursion."""
 
-    w13 = by_operator(model.w13)
+    w13 = by_operator(model.w13 * model.scale)
 
     def node(op: int, *arguments: Tensor) -> Tensor:
         linear, hidden = (torch.cat(arguments) @ w13[op] + model.b13[op]).chunk(2)
         return normalize(linear + torch.sigmoid(hidden) @ model.w2[op], dim=0)
 
     encode = lambda tree: fold(batch, tree, lambda v: model.embedding[v], node)  # noqa: E731
-    return model.classifier(*pairs(batch, encode))
+    left, right = pairs(batch, encode)
+    return model.classifier(left * model.scale, right * model.scale)
 
 
 def treelstm(model: TreeLSTM, batch: Batch) -> Tensor:

@@ -18,6 +18,7 @@ from possibleworlds.models.sequences import CLOSE, OPEN, PADDING, TURNSTILE
 from possibleworlds.models.trees import Forest
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.evaluation import log_probabilities
+from possibleworlds.training.loop import Trainer
 from possibleworlds.training.settings import TrainingSettings, read_settings
 from tests.conftest import DATA_FORMULAS
 
@@ -142,6 +143,19 @@ def test_permuting_symbols_renames_what_every_network_sees() -> None:
     assert batch.nodes.code.tolist() == other.nodes.code.tolist()
 
 
+def test_symbols_are_permuted_from_the_epoch_that_is_told() -> None:
+    data = Dataset(pairs_of([("pq&", "p", 1)] * 8))
+    settings_ = TrainingSettings(batch_size=4, permute_after=3)
+    trainer = Trainer(small("treenet"), settings_, data, data, 0)
+    permuted = []
+    for batch, _ in trainer.batches():
+        permuted.append(bool((batch.symbols != np.arange(26)).any()))
+        trainer.progress.step += 1
+        if trainer.progress.step == 6:
+            break
+    assert permuted == [False] * 4 + [True] * 2
+
+
 @pytest.mark.parametrize("name", REGISTRY)
 def test_search_spaces_are_of_settings_that_exist(name: str) -> None:
     kind = resolve(name)
@@ -237,6 +251,7 @@ def test_settings_are_checked() -> None:
         ({"size": "many"}, "size=many: not int"),
         ({"permute_symbols": "maybe"}, "not bool"),
         ({"batch_size": "6"}, "batch_size cannot be 6"),
+        ({"permute_after": "-1"}, "permute_after cannot be -1"),
         ({"learning_rate": "-1"}, "learning_rate cannot be"),
         ({"side": "top"}, "side must be"),
         ({"schedule": "steep"}, "schedule cannot be"),

@@ -23,7 +23,6 @@ from possibleworlds.models.trees import (
     Batch,
     Calls,
     by_operator,
-    uniform,
 )
 
 
@@ -47,21 +46,35 @@ class TreeNet(Model):
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
+    # With symbols permuted it takes far longer until variables count at all; once they do, about
+    # step 8,000, only permutation keeps the network from learning the training set by heart.
+    training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
 
     def __init__(self, settings: TreeNetSettings) -> None:
         super().__init__(settings)
         s = settings
         d = s.size
         self.embedding = nn.Parameter(nn.functional.normalize(torch.randn(N_VARIABLES, d), dim=-1))
+        # Where the sigmoid says next to nothing, or one half to everyone, formulas look alike and
+        # which variables they have in common is learnt late or never. So W3 begins large, and b1
+        # takes away the half. W1 keeps lengths.
+        self.scale = d**0.5
+        w1 = torch.randn(len(SLOTS), d, d) * (2 * d) ** -0.5
+        w3 = torch.randn(len(SLOTS), d, d) * 3
+        w2 = torch.randn(N_OPERATORS, d, d) * 0.8 * d**-0.5
+        b1, b3 = -w2.sum(1) / 2, torch.zeros(N_OPERATORS, d)
         # W1 and W3 side by side, cut into the part for each argument, transposed: x @ w13[slot].
-        self.w13 = nn.Parameter(uniform(len(SLOTS), d, 2 * d, fan_in=2 * d))
-        self.b13 = nn.Parameter(uniform(N_OPERATORS, 2 * d, fan_in=2 * d))
-        self.w2 = nn.Parameter(uniform(N_OPERATORS, d, d, fan_in=d))
+        # They are kept by the root of d smaller, as the numbers in a vector of length 1 are: by
+        # that much more do Adam's steps, which are all of one size, move what they give.
+        self.w13 = nn.Parameter(torch.cat((w1, w3), 2) / self.scale)
+        self.b13 = nn.Parameter(torch.cat((b1, b3), 1))
+        self.w2 = nn.Parameter(w2)
         self.classifier = Classifier(d, s.mlp_size, s.mlp_layers, s.side)
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        roots = _Encode.apply(batch.calls, self.embedding, self.w13, self.b13, self.w2)
+        w13 = self.w13 * self.scale
+        roots = _Encode.apply(batch.calls, self.embedding, w13, self.b13, self.w2) * self.scale
         return self.classifier(roots[batch.left], roots[batch.right])
 
 

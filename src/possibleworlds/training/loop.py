@@ -90,7 +90,9 @@ class Trainer:
             epoch, skip = divmod(self.progress.step, self.per_epoch)
             rng = np.random.default_rng([self.seed, epoch])
             settings = self.settings
-            yield from self.train.epoch(settings.batch_size, settings.permute_symbols, rng, skip)
+            late = epoch * self.per_epoch >= settings.permute_after
+            permute = settings.permute_symbols and late
+            yield from self.train.epoch(settings.batch_size, permute, rng, skip)
 
     def learn(self, batch: Any, labels: Tensor) -> None:
         """One step of Adam."""

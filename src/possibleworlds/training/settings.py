@@ -16,6 +16,7 @@ class TrainingSettings:
     learning_rate: float = 1e-3
     batch_size: int = 64
     permute_symbols: bool = True  # section 2.2
+    permute_after: int = 0  # steps: epochs that begin before have their symbols as they are
     epochs: float = 10.0
     minutes: float = 0.0  # instead of epochs, where it is not 0
     schedule: str = "cosine"  # of the learning rate, down to 0; or "constant"
@@ -30,6 +31,7 @@ class TrainingSettings:
             "learning_rate": not 0 < self.learning_rate < 10,
             "minutes": not 0 <= self.minutes < 1e6,
             "batch_size": self.batch_size < 4 or self.batch_size % 4 != 0,
+            "permute_after": self.permute_after < 0,
             "epochs": not 0 < self.epochs < 1e6,
             "schedule": self.schedule not in ("cosine", "constant"),
             "average": not 0 <= self.average < 1,
