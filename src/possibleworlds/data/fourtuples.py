@@ -18,7 +18,7 @@ def four_tuples(group: Group) -> list[list[Row]]:
     # Neither what follows from a contradiction nor what implies a tautology can be refuted: such
     # pairs are in no 4-tuple, and count only towards the number looked at.
     useful = group.unrefuted & ~group.contradictions[:, None] & ~group.tautologies
-    share = np.count_nonzero(useful) / max(1, np.count_nonzero(group.unrefuted))
+    share = int(np.count_nonzero(useful)) / max(1, int(np.count_nonzero(group.unrefuted)))
     found = []
     used_left: set[int] = set()
     used_right: set[int] = set()

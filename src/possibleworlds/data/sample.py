@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.logic.formula import IMPLIES, LETTERS, NOT, OPERATORS, OR
+from possibleworlds.logic.formula import IMPLIES, NOT, OPERATORS, OR
 
 CODE = {operator: np.uint8(1 + i) for i, operator in enumerate(OPERATORS)}
 FIRST_VARIABLE = np.uint8(1 + len(OPERATORS))
@@ -57,14 +57,14 @@ def sample_codes(
 
 def spell(codes: Codes, variables: Sequence[str]) -> list[str]:
     """The formulas; each string of variables serves for an equal share of them."""
-    signs = "".join([" ", *OPERATORS])
-    alphabets = np.array([list((signs + v.ljust(len(LETTERS))).encode()) for v in variables])
-    count = codes.shape[1]
-    owner = np.arange(count) // (count // len(variables))
     # A line of padding in front keeps apart even those formulas that fill their columns.
-    padded = np.vstack([np.zeros_like(codes[:1]), codes])
-    letters = alphabets.astype(np.uint8)[owner[:, None], padded.T]
-    return letters.tobytes().decode("ascii").split()
+    padded = np.vstack([np.zeros_like(codes[:1]), codes]).T.tobytes()
+    share = len(padded) // len(variables)
+    spelled = []
+    for i, names in enumerate(variables):
+        table = "".join([" ", *OPERATORS, names]).ljust(256).encode()
+        spelled += padded[i * share : (i + 1) * share].translate(table).decode().split()
+    return spelled
 
 
 def truth_words(codes: Codes, columns: Words) -> Words:
