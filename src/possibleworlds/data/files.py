@@ -86,9 +86,9 @@ def parse_row(line: str) -> Pair:
     if len(fields) != FIELDS.count(",") + 1:
         raise UserError(f"{len(fields)} fields where a line has {FIELDS}")
     a, b, *bits = fields
-    if any(bit not in BITS for bit in bits):
+    if not set(bits).issubset(BITS):
         raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {','.join(bits)!r}")
-    label, h1, h2, h3 = (int(bit) for bit in bits)
+    label, h1, h2, h3 = map(int, bits)
     return Pair(from_published(a), from_published(b), label, (bool(h1), bool(h2), bool(h3)))
 
 
