@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
 from possibleworlds.data.groups import sample_groups
+from possibleworlds.data.keys import pair_key
 from possibleworlds.data.mutate import exchanges, mutated_pairs, small_changes
 from possibleworlds.data.naive import naive_pairs
 from possibleworlds.logic import Formula, entails, parse
-from possibleworlds.logic.alpha import pair_key
 from tests.conftest import DATA_FORMULAS
 
 Bounds = tuple[int, int]

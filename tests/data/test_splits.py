@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from possibleworlds.data.exam import ENTAILMENTS
 from possibleworlds.data.files import read_pairs
+from possibleworlds.data.keys import pair_key
 from possibleworlds.data.splits import (
     PRESETS,
     Seen,
@@ -23,7 +24,6 @@ from possibleworlds.data.splits import (
     sha256,
 )
 from possibleworlds.errors import UserError
-from possibleworlds.logic.alpha import pair_key
 
 TINY = paper_splits(200, 40, 40, 40, 40, 20)
 

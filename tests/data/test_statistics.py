@@ -8,6 +8,7 @@ from possibleworlds.data.paper import SAMPLING_ON_HARD
 from possibleworlds.data.plots import plot_distributions
 from possibleworlds.data.splits import free_splits, generate
 from possibleworlds.data.statistics import (
+    FEATURES,
     Comparison,
     as_json,
     features,
@@ -22,7 +23,8 @@ def pair(a: str, b: str, label: int) -> Pair:
 
 
 def test_features_are_the_papers() -> None:
-    found = features("".join(parse("~(p & ~q) -> (p | q)").rpn))
+    values = features("".join(parse("~(p & ~q) -> (p | q)").rpn))
+    found = dict(zip(FEATURES, values, strict=True))
     assert found["length"] == 9
     assert [found[f"num({op})"] for op in "~&|>"] == [2, 1, 1, 1]
     assert [found[f"num_at(0,{op})"] for op in "~&|>"] == [0, 0, 0, 1]
@@ -34,8 +36,7 @@ def test_features_are_the_papers() -> None:
 def test_chi_squared() -> None:
     comparison = Comparison()
     for value, label, times in [(1, 1, 30), (1, 0, 10), (2, 1, 20), (2, 0, 20), (3, 0, 5)]:
-        for _ in range(times):
-            comparison.add(value, label)
+        comparison.of(label)[value] += times
     assert comparison.chi_squared == pytest.approx(20**2 / 40 + 0 + 5**2 / 5)
     assert comparison.degrees_of_freedom == 2
     assert comparison.means == pytest.approx((70 / 50, 65 / 35))

@@ -5,8 +5,8 @@ from itertools import chain
 import numpy as np
 
 from possibleworlds.data.fourtuples import Row
+from possibleworlds.data.keys import pair_key
 from possibleworlds.data.mutate import exchanges, small_changes
-from possibleworlds.logic.alpha import pair_key
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import parse

@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 from possibleworlds.data.heuristics import BIT, Literals, literals, nothing_new
 from possibleworlds.errors import UserError
@@ -14,6 +15,9 @@ from possibleworlds.logic.syntax import FormulaError, parse, render
 
 FIELDS = "A,B,E,H1,H2,H3"
 BITS = ("0", "1")
+LINES_AT_ONCE = 1000
+
+T = TypeVar("T")
 
 
 class Pair(NamedTuple):
@@ -71,8 +75,8 @@ def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
         text_a, literals_a = known[a]
         text_b, literals_b = known[b]
         h2, h3 = nothing_new(literals_a, literals_b)
-        bits = BITS[label], BITS[len(a) >= len(b)], BITS[h2], BITS[h3]
-        lines += f"{text_a},{text_b},{','.join(bits)}\n"
+        h1 = len(a) >= len(b)
+        lines += f"{text_a},{text_b},{BITS[label]},{BITS[h1]},{BITS[h2]},{BITS[h3]}\n"
     return lines
 
 
@@ -82,9 +86,9 @@ def parse_row(line: str) -> Pair:
     if len(fields) != FIELDS.count(",") + 1:
         raise UserError(f"{len(fields)} fields where a line has {FIELDS}")
     a, b, *bits = fields
-    if any(bit not in BITS for bit in bits):
+    if not set(bits).issubset(BITS):
         raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {','.join(bits)!r}")
-    label, h1, h2, h3 = (int(bit) for bit in bits)
+    label, h1, h2, h3 = map(int, bits)
     return Pair(from_published(a), from_published(b), label, (bool(h1), bool(h2), bool(h3)))
 
 
@@ -107,6 +111,12 @@ def read_pairs(path: Path) -> Iterator[Pair]:
             raise UserError(f"{path}:{number}: {error}") from None
     if not number:
         raise UserError(f"{path}: an empty file")
+
+
+def in_blocks(lines: Iterator[T]) -> Iterator[list[T]]:
+    """The lines or rows of a file, some at a time."""
+    while block := list(islice(lines, LINES_AT_ONCE)):
+        yield block
 
 
 def data_files(paths: list[Path]) -> list[Path]:

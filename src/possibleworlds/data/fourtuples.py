@@ -2,7 +2,9 @@
 
 from itertools import islice
 
-from possibleworlds.data.groups import LEFTS, RIGHTS, Group
+import numpy as np
+
+from possibleworlds.data.groups import Group
 
 ENTAILMENTS = 250
 """How many entailments a group looks at, trivial ones included."""
@@ -15,8 +17,8 @@ def four_tuples(group: Group) -> list[list[Row]]:
     """Rows (A1, B1, 1), (A2, B2, 1), (A1, B2, 0), (A2, B1, 0) from a group's entailments."""
     # Neither what follows from a contradiction nor what implies a tautology can be refuted: such
     # pairs are in no 4-tuple, and count only towards the number looked at.
-    useful = ~group.contradictions[LEFTS] & ~group.tautologies[RIGHTS]
-    share = (group.unrefuted & useful).sum() / max(1, group.unrefuted.sum())
+    useful = group.unrefuted & ~group.contradictions[:, None] & ~group.tautologies
+    share = int(np.count_nonzero(useful)) / max(1, int(np.count_nonzero(group.unrefuted)))
     found = []
     used_left: set[int] = set()
     used_right: set[int] = set()

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from possibleworlds.data.sample import (
-    PADDING,
     Words,
     random_words,
     sample_codes,
@@ -32,19 +31,20 @@ RANDOM_ROWS = 1024
 
 Range = tuple[int, int]
 
-LEFTS, SHIFTS = np.meshgrid(np.arange(SIDE), np.arange(SIDE))
-RIGHTS = (LEFTS + SHIFTS) % SIDE
+LEFTS = np.tile(np.arange(SIDE), SIDE)
+RIGHTS = (LEFTS + np.repeat(np.arange(SIDE), SIDE)) % SIDE
 """The order of trying: every left formula with one right one, then each with another, ..."""
+TRIES = SIDE * LEFTS + RIGHTS
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """Formulas over one set of variables, and what is known of their entailments."""
 
-    text: str
-    """All formulas in reverse Polish order, padded to one width, left side first."""
+    formulas: list[str]
+    """All formulas in reverse Polish order, left side first."""
     unrefuted: NDArray[np.bool_]
-    """Whether, in the order of trying, no row has the left formula true and the right one false."""
+    """Whether, for each left and each right formula, no row has them true and false."""
     contradictions: NDArray[np.bool_]
     """Which left formulas are never true."""
     tautologies: NDArray[np.bool_]
@@ -54,34 +54,32 @@ class Group:
 
     def left(self, i: int) -> str:
         """Left formula i, in reverse Polish order."""
-        width = len(self.text) // (2 * SIDE)
-        return self.text[i * width : (i + 1) * width].lstrip(PADDING)
+        return self.formulas[i]
 
     def right(self, j: int) -> str:
         """Right formula j, in reverse Polish order."""
-        return self.left(SIDE + j)
+        return self.formulas[SIDE + j]
 
     def entails(self, i: int, j: int) -> bool:
         """Whether left formula i entails right formula j."""
-        if not self.unrefuted.item((j - i) % SIDE, i):
+        if not self.unrefuted.item(i, j):
             return False
         return self.exact or not satisfiable((self.left(i), True), (self.right(j), False))
 
     def entailments(self, among: NDArray[np.bool_] | bool = True) -> Iterator[tuple[int, int]]:
         """The pairs i, j where left formula i entails right formula j."""
-        for i, j in in_order(self.unrefuted & among):
-            if self.exact or self.entails(i, j):
-                yield i, j
+        pairs = in_order(self.unrefuted & among)
+        return pairs if self.exact else (pair for pair in pairs if self.entails(*pair))
 
     def non_entailments(self) -> Iterator[tuple[int, int]]:
         """The pairs i, j where some row refutes that left formula i entails right formula j."""
         return in_order(~self.unrefuted)
 
 
-def in_order(tries: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """The pairs of formulas for which the tries hold."""
-    places = np.flatnonzero(tries)
-    return zip(LEFTS.ravel()[places].tolist(), RIGHTS.ravel()[places].tolist(), strict=True)
+def in_order(holds: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """The pairs of formulas for which something holds, in the order of trying."""
+    tries = np.flatnonzero(holds.take(TRIES))
+    return zip(LEFTS.take(tries).tolist(), RIGHTS.take(tries).tolist(), strict=True)
 
 
 def satisfiable(*asserted: tuple[str, bool]) -> bool:
@@ -98,9 +96,8 @@ def sample_groups(
     codes = sample_codes(rng, numbers.ravel(), np.repeat(sizes, 2 * SIDE))
     shuffled = rng.permuted(np.tile(list(LETTERS), (count, 1)), axis=1).tolist()
     names = ["".join(sorted(s[:size])) for s, size in zip(shuffled, sizes, strict=True)]
-    text = spell(codes, names)
+    formulas = spell(codes, names)
     codes = codes.reshape(-1, count, 2 * SIDE)
-    width = len(text) // count
     groups: dict[int, Group] = {}
     # A 64-bit word holds the truth table of six variables, or that of fewer repeated.
     for kind in range(6, TABLE_VARIABLES + 2):
@@ -109,18 +106,18 @@ def sample_groups(
         table = table_words(kind) if exact else random_words(rng, len(LETTERS), RANDOM_ROWS // 64)
         values = truth_words(codes[:, same].reshape(len(codes), -1), table)
         for i, words in zip(same.tolist(), np.split(values, len(same) or 1), strict=False):
-            groups[i] = compare(text[i * width : (i + 1) * width], words, exact)
+            groups[i] = compare(formulas[2 * SIDE * i : 2 * SIDE * (i + 1)], words, exact)
     return [groups[i] for i in range(count)]
 
 
-def compare(text: str, words: Words, exact: bool) -> Group:
+def compare(formulas: list[str], words: Words, exact: bool) -> Group:
     """A group from its formulas and their truth values."""
     by_word = np.ascontiguousarray(words.T)
     left, not_right = by_word[:, :SIDE], ~by_word[:, SIDE:]
-    refuting = np.bitwise_or.reduce(left[:, None] & not_right.take(RIGHTS, axis=1), axis=0)
+    refuting = np.bitwise_or.reduce(left[:, :, None] & not_right[:, None], axis=0)
     contradictions = np.bitwise_or.reduce(left, axis=0) == 0
     tautologies = np.bitwise_or.reduce(not_right, axis=0) == 0
-    group = Group(text, refuting == 0, contradictions, tautologies, exact)
+    group = Group(formulas, refuting == 0, contradictions, tautologies, exact)
     if not exact:
         for i in np.flatnonzero(contradictions).tolist():
             contradictions[i] = not satisfiable((group.left(i), True))

@@ -6,7 +6,7 @@ from itertools import combinations, islice
 import numpy as np
 
 from possibleworlds.data.fourtuples import Row
-from possibleworlds.data.groups import LEFTS, Group
+from possibleworlds.data.groups import Group
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import ARITY, NOT, OPERATORS, Formula, spans
 
@@ -20,7 +20,7 @@ def mutated_pairs(group: Group, rng: np.random.Generator) -> list[list[Row]]:
     found: list[list[Row]] = []
     used_left: set[int] = set()
     used_right: set[int] = set()
-    for i, j in group.entailments(~group.contradictions[LEFTS]):
+    for i, j in group.entailments(~group.contradictions[:, None]):
         if len(found) == OF_A_GROUP:
             break
         if i in used_left or j in used_right:

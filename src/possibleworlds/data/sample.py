@@ -9,9 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.logic.formula import IMPLIES, LETTERS, NOT, OPERATORS, OR
+from possibleworlds.logic.formula import IMPLIES, NOT, OPERATORS, OR
 
-PADDING = "\0"
 CODE = {operator: np.uint8(1 + i) for i, operator in enumerate(OPERATORS)}
 FIRST_VARIABLE = np.uint8(1 + len(OPERATORS))
 ALL = ~np.uint64(0)
@@ -37,10 +36,10 @@ def sample_codes(
     codes = np.zeros((longest, count), np.uint8)
     sizes = np.zeros((longest // 2 + 3) * count, np.int32)
     sizes[:count] = operators
-    top = active = np.arange(count, dtype=np.int32)
+    top = active = np.arange(count)
     choices = variables.astype(np.float32)
     for place in range(longest - 1, -1, -1):
-        size = sizes[top]
+        size = sizes.take(top)
         draw, split = rng.random((2, len(active)), dtype=np.float32)
         leaf = size == 0
         code = (draw * np.where(leaf, choices, np.float32(len(OPERATORS)))).astype(np.uint8)
@@ -51,22 +50,21 @@ def sample_codes(
         sizes[top] = left
         sizes[top + count] = size - 1 - left
         top = np.where(leaf, top - count, np.where(unary, top, top + count))
-        growing = top >= 0
-        active, top, choices = active[growing], top[growing], choices[growing]
+        growing = np.flatnonzero(top >= 0)
+        active, top, choices = active.take(growing), top.take(growing), choices.take(growing)
     return codes
 
 
-def spell(codes: Codes, variables: Sequence[str]) -> str:
-    """The formulas, each padded to the same width in front, one after the other.
-
-    Each string of variables serves for an equal share of the formulas.
-    """
-    signs = PADDING + "".join(OPERATORS)
-    alphabets = np.array([list((signs + v.ljust(len(LETTERS))).encode()) for v in variables])
-    count = codes.shape[1]
-    owner = np.arange(count) // (count // len(variables))
-    letters: Codes = alphabets.astype(np.uint8)[owner[:, None], codes.T]
-    return letters.tobytes().decode("ascii")
+def spell(codes: Codes, variables: Sequence[str]) -> list[str]:
+    """The formulas; each string of variables serves for an equal share of them."""
+    # A line of padding in front keeps apart even those formulas that fill their columns.
+    padded = np.vstack([np.zeros_like(codes[:1]), codes]).T.tobytes()
+    share = len(padded) // len(variables)
+    spelled = []
+    for i, names in enumerate(variables):
+        table = "".join([" ", *OPERATORS, names]).ljust(256).encode()
+        spelled += padded[i * share : (i + 1) * share].translate(table).decode().split()
+    return spelled
 
 
 def truth_words(codes: Codes, columns: Words) -> Words:
@@ -76,18 +74,19 @@ def truth_words(codes: Codes, columns: Words) -> Words:
     top = np.arange(count) - count
     for code in codes:
         leaf = np.flatnonzero(code >= FIRST_VARIABLE)
-        place = top[leaf] + count
+        place = top.take(leaf) + count
         top[leaf] = place
-        stack[place] = columns[code[leaf] - FIRST_VARIABLE]
+        stack[place] = columns.take(code.take(leaf) - FIRST_VARIABLE, axis=0)
         stack[top[code == CODE[NOT]]] ^= ALL
         binary = np.flatnonzero((code > CODE[NOT]) & (code < FIRST_VARIABLE))
-        place = top[binary] - count
+        right = top.take(binary)
+        place = right - count
         top[binary] = place
         # a ∨ b is ¬(¬a ∧ ¬b) and a → b is ¬(a ∧ ¬b): with signs changed, ∧ serves for all.
-        operator = code[binary]
-        flip_right = FLIP_RIGHT[operator]
-        both = stack[place] ^ FLIP_LEFT[operator]
-        both &= stack[place + count] ^ flip_right
+        operator = code.take(binary)
+        flip_right = FLIP_RIGHT.take(operator, axis=0)
+        both = stack.take(place, axis=0) ^ FLIP_LEFT.take(operator, axis=0)
+        both &= stack.take(right, axis=0) ^ flip_right
         both ^= flip_right
         stack[place] = both
     return stack[:count]

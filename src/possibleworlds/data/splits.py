@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,13 +16,13 @@ import numpy as np
 
 import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
-from possibleworlds.data.files import count_lines, format_rows, read_pairs, replacing
-from possibleworlds.data.fourtuples import Row, four_tuples
+from possibleworlds.data.files import count_lines, format_rows, in_blocks, read_pairs, replacing
+from possibleworlds.data.fourtuples import four_tuples
 from possibleworlds.data.groups import Range, sample_groups
+from possibleworlds.data.keys import pair_keys
 from possibleworlds.data.mutate import mutated_pairs
 from possibleworlds.data.naive import naive_pairs
 from possibleworlds.errors import UserError
-from possibleworlds.logic.alpha import pair_key
 from possibleworlds.logic.formula import LETTERS
 from possibleworlds.parallel import StopRequestedError, ordered_map, stop_requested
 
@@ -129,7 +129,6 @@ def make_block(split: Split, seed: int, number: int) -> Block:
     if split.method == "exam":
         seed = 0  # the exam is the same for everybody
     rng = np.random.default_rng([seed, zlib.crc32(split.name.encode()), number])
-    units: Iterable[list[Row]]
     if split.method == "exam":
         units = exam_pairs(rng)
     else:
@@ -142,8 +141,9 @@ def make_block(split: Split, seed: int, number: int) -> Block:
                 found = [unit for group in groups for unit in mutated_pairs(group, rng)]
             case "naive":
                 found = naive_pairs(groups)
-        units = (found[i] for i in rng.permutation(len(found)))
-    return [(format_rows(unit), [pair_key(a, b) for a, b, _ in unit]) for unit in units]
+        units = [found[i] for i in rng.permutation(len(found))]
+    keys = iter(pair_keys((a, b) for unit in units for a, b, _ in unit))
+    return [(format_rows(unit), list(islice(keys, len(unit)))) for unit in units]
 
 
 def make_rows(split: Split, seed: int, seen: Seen, workers: int) -> Iterator[str]:
@@ -263,8 +263,9 @@ def write_manifest(out: Path, manifest: dict[str, Any]) -> None:
 
 def remember(path: Path, seen: Seen) -> None:
     """Take every pair of a file as seen."""
-    for pair in read_pairs(path):
-        seen.add_new([pair_key(pair.a, pair.b)])
+    for pairs in in_blocks(read_pairs(path)):
+        for key in pair_keys((pair.a, pair.b) for pair in pairs):
+            seen.add_new([key])
 
 
 def sha256(path: Path) -> str:

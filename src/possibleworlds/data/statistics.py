@@ -16,6 +16,12 @@ from possibleworlds.logic.formula import OPERATORS, Formula, levels, variables_o
 from possibleworlds.logic.truth import count_models, evaluate_bits, random_columns
 
 LEVELS = (0, 1, 2)
+FEATURES = (
+    "length",
+    *(f"num({operator})" for operator in OPERATORS),
+    *(f"num_at({level},{operator})" for operator in OPERATORS for level in LEVELS),
+    "#sat",
+)
 SAMPLED_ROWS = (32, 64, 128, 256)
 NEW_VARIABLES = "new variables"
 
@@ -47,14 +53,15 @@ def split_statistics(pairs: Iterable[Pair]) -> SplitStatistics:
 
 
 @lru_cache(maxsize=64)
-def features(rpn: str) -> dict[str, int]:
+def features(rpn: str) -> tuple[int, ...]:
     """What the requirements of appendix A.1 speak of, for one formula."""
-    found = {"length": len(rpn)}
-    found |= {f"num({operator})": rpn.count(operator) for operator in OPERATORS}
-    at = Counter(zip(levels(rpn), rpn, strict=True))
-    found |= {f"num_at({level},{op})": at[level, op] for op in OPERATORS for level in LEVELS}
-    found["#sat"] = count_models(Formula(tuple(rpn)))
-    return found
+    places = list(zip(levels(rpn), rpn, strict=True))
+    return (
+        len(rpn),
+        *map(rpn.count, OPERATORS),
+        *(places.count((level, operator)) for operator in OPERATORS for level in LEVELS),
+        count_models(Formula(tuple(rpn))),
+    )
 
 
 @dataclass
@@ -64,9 +71,9 @@ class Comparison:
     positive: Counter[int] = field(default_factory=Counter)
     negative: Counter[int] = field(default_factory=Counter)
 
-    def add(self, value: int, label: int) -> None:
-        """Count a value."""
-        (self.positive if label else self.negative)[value] += 1
+    def of(self, label: int) -> Counter[int]:
+        """The counts among the rows of one label."""
+        return self.positive if label else self.negative
 
     @property
     def means(self) -> tuple[float, float]:
@@ -100,15 +107,15 @@ class FileStatistics:
 
     rows: int = 0
     positive: int = 0
-    features: dict[str, dict[str, Comparison]] = field(default_factory=dict)
+    features: dict[str, dict[str, Comparison]] = field(
+        default_factory=lambda: {
+            **{name: {side: Comparison() for side in SIDES} for name in FEATURES},
+            NEW_VARIABLES: {"B": Comparison()},
+        }
+    )
     """By the name of the feature, then by the side: A or B."""
     heuristics_right: list[int] = field(default_factory=lambda: [0, 0, 0])
     refuted: dict[int, int] = field(default_factory=lambda: dict.fromkeys(SAMPLED_ROWS, 0))
-
-    def count(self, name: str, side: str, value: int, label: int) -> None:
-        """Count a value of a feature."""
-        sides = self.features.setdefault(name, {})
-        sides.setdefault(side, Comparison()).add(value, label)
 
     @property
     def negative(self) -> int:
@@ -126,29 +133,33 @@ def file_statistics(pairs: Iterable[Pair], seed: int = 0) -> FileStatistics:
     """The statistics of some pairs; the seed is for the rows sampled."""
     total = FileStatistics()
     rng = Random(seed)
+    counts = {
+        (side, label): [total.features[name][side].of(label) for name in FEATURES]
+        for side in SIDES
+        for label in (0, 1)
+    }
     for pair in pairs:
         total.rows += 1
         total.positive += pair.label
         for side, rpn in zip(SIDES, (pair.a, pair.b), strict=True):
-            for name, value in features(rpn).items():
-                total.count(name, side, value, pair.label)
-        variables = variables_of(pair.a, pair.b)
-        new = len(variables) - len(variables_of(pair.a))
-        total.count(NEW_VARIABLES, "B", new, pair.label)
+            for values, value in zip(counts[side, pair.label], features(rpn), strict=True):
+                values[value] += 1
+        new = len(set(pair.b).difference(pair.a, OPERATORS))
+        total.features[NEW_VARIABLES]["B"].of(pair.label)[new] += 1
         for i, guess in enumerate(heuristics(pair.a, pair.b)):
             total.heuristics_right[i] += guess == pair.label
         if not pair.label:
-            rows = refuting_rows(rng, pair, variables)
+            rows = refuting_rows(rng, pair)
             for count in SAMPLED_ROWS:
                 total.refuted[count] += bool(rows & ((1 << count) - 1))
     return total
 
 
-def refuting_rows(rng: Random, pair: Pair, variables: tuple[str, ...]) -> int:
+def refuting_rows(rng: Random, pair: Pair) -> int:
     """The rows, of as many random ones as are ever sampled, where A is true and B is false."""
     rows = max(SAMPLED_ROWS)
     everywhere = (1 << rows) - 1
-    columns = random_columns(rng, variables, rows)
+    columns = random_columns(rng, variables_of(pair.a, pair.b), rows)
     b = evaluate_bits(pair.b, columns, everywhere)
     return evaluate_bits(pair.a, columns, everywhere) & ~b
 

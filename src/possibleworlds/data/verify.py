@@ -3,23 +3,21 @@
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from possibleworlds.data.files import Pair, parse_row, raw_lines
+from possibleworlds.data.files import Pair, in_blocks, parse_row, raw_lines
 from possibleworlds.data.heuristics import heuristics
+from possibleworlds.data.keys import pair_keys
 from possibleworlds.errors import UserError
-from possibleworlds.logic.alpha import pair_key
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.sat import DEFAULT_SOLVER
 from possibleworlds.parallel import ordered_map
 
 CHECKS = ("format", "label", "heuristic", "balance", "structure", "duplicate", "leak")
-LINES_AT_ONCE = 1000
 
 
 class Problem(NamedTuple):
@@ -51,7 +49,9 @@ class Checked(NamedTuple):
 
 def check_lines(lines: list[str]) -> list[Checked]:
     """Check lines each by itself; every label is decided anew by the solver."""
-    return [check_line(line) for line in lines]
+    checked = [check_line(line) for line in lines]
+    keys = iter(pair_keys((pair.a, pair.b) for pair, *_ in checked if pair))
+    return [line._replace(key=next(keys)) if line.pair else line for line in checked]
 
 
 def check_line(line: str) -> Checked:
@@ -70,7 +70,7 @@ def check_line(line: str) -> Checked:
     said_h1, said_h2, said_h3 = pair.heuristics
     if said_h1 not in (h1, by_operators) or (said_h2, said_h3) != (h2, h3):
         problems.append(("heuristic", f"H1,H2,H3 should be {h1:d},{h2:d},{h3:d}"))
-    return Checked(pair, pair_key(pair.a, pair.b), problems)
+    return Checked(pair, 0, problems)
 
 
 def unit_at(rows: Sequence[Pair | None]) -> str:
@@ -161,12 +161,6 @@ def verify(
         summaries[list(paths).index(problem.path)].problems[problem.check] += 1
         yield problem
     yield from summaries
-
-
-def in_blocks(lines: Iterator[str]) -> Iterator[list[str]]:
-    """The lines, some at a time."""
-    while block := list(islice(lines, LINES_AT_ONCE)):
-        yield block
 
 
 def unbalanced(positive: int, rows: int, structured: bool) -> bool:

@@ -1,23 +1,8 @@
-"""Formulas up to renaming of variables: de Bruijn form and alpha-equivalence."""
+"""Formulas up to renaming of variables."""
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
-from possibleworlds.logic.formula import ARITY, CONSTANTS, LETTERS, Formula
-
-FIRST_LETTERS = [LETTERS[:count].encode() for count in range(len(LETTERS) + 1)]
-
-
-def de_bruijn(a: str, b: str) -> bytes:
-    """A pair over the variables a to z, renamed so that they first occur in alphabetical order."""
-    pair = f"{a},{b}".encode()
-    order = bytes(dict.fromkeys(pair.translate(None, b"~&|>,")))
-    return pair.translate(bytes.maketrans(order, FIRST_LETTERS[len(order)]))
-
-
-def pair_key(a: str, b: str) -> int:
-    """A positive 64-bit number: the same for pairs that are equal up to renaming."""
-    return int.from_bytes(blake2b(de_bruijn(a, b), digest_size=8).digest()) or 1
+from possibleworlds.logic.formula import ARITY, CONSTANTS, Formula
 
 
 def alpha_equivalent(left: Sequence[Formula], right: Sequence[Formula]) -> bool:

@@ -168,5 +168,6 @@ def levels(rpn: Sequence[str]) -> list[int]:
     waiting = [0]
     for place in range(len(rpn) - 1, -1, -1):
         level = found[place] = waiting.pop()
-        waiting.extend([level + 1] * ARITY.get(rpn[place], 0))
+        if arity := ARITY.get(rpn[place]):
+            waiting += [level + 1] * arity
     return found
