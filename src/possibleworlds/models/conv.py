@@ -38,15 +38,14 @@ class ConvEncoder(nn.Module):
         self.embedding = nn.Embedding(N_SYMBOLS, s.size)
         widths = [s.size, *[s.channels] * s.layers]
         stack = [nn.Conv1d(a, b, s.kernel, padding="same") for a, b in pairwise(widths)]
-        # With PyTorch's own start the signal dies out on its way up, and nothing is ever learnt.
-        for convolution in stack:
-            nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
-            nn.init.constant_(convolution.bias, 0.0)  # type: ignore[arg-type]
         self.convolutions = nn.ModuleList(stack)
         widths = [s.channels, *[s.mlp_size] * s.mlp_layers]
-        self.mlp = nn.Sequential(
-            *(module for a, b in pairwise(widths) for module in (nn.Linear(a, b), nn.ReLU()))
-        )
+        dense = [nn.Linear(a, b) for a, b in pairwise(widths)]
+        self.mlp = nn.Sequential(*(module for layer in dense for module in (layer, nn.ReLU())))
+        # With PyTorch's own start the signal dies out on its way up, and nothing is ever learnt.
+        for layer in (*stack, *dense):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")  # type: ignore[arg-type]
+            nn.init.constant_(layer.bias, 0.0)  # type: ignore[arg-type]
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Encode each sequence; padding counts as the nothing that is beyond every sequence."""
