@@ -30,7 +30,9 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     steps: int = 16  # T
     step_length: float = 0.5
     plain_steps: int = 5000  # of training, at first, with worlds that do not move
-    # Then each batch has a search of its own, or one that is longer later on would mislead it:
+    # Then each batch has a search of its own, and a bolder one than is asked with later, as what it
+    # has not learnt to withstand misleads the network:
+    training_step_length: float = 1.0
     training_steps: int = 12  # 1 to so many steps, and
     training_worlds: int = 32  # a quarter of so many to so many worlds, where
     training_visits: int = 128  # worlds x (steps + 1) is at most so much
@@ -88,6 +90,8 @@ class GuidedWorldNet(PossibleWorldNet):
     @torch.no_grad()
     def search(self, batch: Batch, worlds: Tensor, steps: int) -> Tensor:
         """Move the worlds so many steps of fixed length down z, within [-1, 1]."""
+        s = self.settings
+        step_length = s.training_step_length if self.training else s.step_length
         order, parameters = batch.private_messages, self.parameters_of_sat3
         n = worlds.shape[1]
         # z adds up the left share of each even tree and the right share of each odd one.
@@ -101,6 +105,6 @@ class GuidedWorldNet(PossibleWorldNet):
             down, _ = evaluation.backward(of_scores, of_parameters=False, of_worlds=True)
             assert down is not None
             length = torch.linalg.vector_norm(down, dim=-1, keepdim=True)
-            down *= self.settings.step_length / length.clamp_min_(1e-30)
+            down *= step_length / length.clamp_min_(1e-30)
             worlds = (worlds - down).clamp_(-1, 1)
         return worlds
