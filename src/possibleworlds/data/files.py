@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from possibleworlds.data.heuristics import BIT, Literals, literals, nothing_new
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import FormulaError, parse, render
 
@@ -87,7 +87,7 @@ def parse_row(line: str) -> Pair:
         raise UserError(f"{len(fields)} fields where a line has {FIELDS}")
     a, b, *bits = fields
     if not set(bits).issubset(BITS):
-        raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {','.join(bits)!r}")
+        raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {quoted(','.join(bits))}")
     label, h1, h2, h3 = map(int, bits)
     return Pair(from_published(a), from_published(b), label, (bool(h1), bool(h2), bool(h3)))
 
