@@ -250,7 +250,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             raise ValueError
     except FileNotFoundError:
         raise UserError(f"{folder} is not a data set: it has no {MANIFEST}") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise UserError(f"{path} cannot be read; --force overwrites the data set") from None
     return manifest
 
