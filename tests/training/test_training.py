@@ -131,6 +131,22 @@ def test_ctrl_c_saves_the_run(data: Path, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / RUN).read_text())["metrics"]["step"] > 0
 
 
+def test_two_processes_do_not_train_one_run(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("possibleworlds.data.files.SECONDS_TO_WAIT", 0.1)
+    job = quick("treenet", data, tmp_path / "run", resume=True)
+
+    def meanwhile(trainer: Trainer) -> None:
+        if trainer.progress.step == 5:
+            with pytest.raises(UserError, match="another process is writing to it"):
+                train(job)
+
+    train(job, meanwhile)
+    train(quick("treenet", data, tmp_path / "whole"))
+    assert weights(tmp_path / "run") == weights(tmp_path / "whole")
+
+
 def test_the_best_validation_step_is_kept(data: Path, tmp_path: Path) -> None:
     trainer = train(quick("treenet", data, tmp_path / "run", epochs=6.0, evaluations=6))
     history = trainer.progress.history

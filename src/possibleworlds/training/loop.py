@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from possibleworlds.data.arrays import load_pairs
-from possibleworlds.data.files import replacing
+from possibleworlds.data.files import alone_in, replacing
 from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError, reason
 from possibleworlds.models.base import Model
@@ -224,21 +224,21 @@ def train(
     torch.manual_seed(seed)
     try:
         model = kind(settings).to(job.device)
-        job.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{job.out}: {error.strerror}") from None
     except checkpoint.UNFIT as error:
         problem = f"{job.model} cannot be made with these settings"
         raise UserError(f"{problem}: {reason(error)}") from None
     trainer = Trainer(model, training, train_set, validate_set, seed)
     description = checkpoint.describe_run(job.model, settings, training, seed, data)
     state = job.out / checkpoint.STATE
-    if run and state.exists():
-        trainer.restore(*checkpoint.load_tensors(state), state)
-        save(trainer, job.out, description)
-    else:
-        checkpoint.write_json(job.out / checkpoint.RUN, description)
-    run_to_the_end(trainer, job.out, description, on_step, on_evaluation)
+    with alone_in(job.out):
+        if not run and open_run(job, kind, data):
+            raise UserError(f"{job.out}: another process has begun a run in it")
+        if run and state.exists():
+            trainer.restore(*checkpoint.load_tensors(state), state)
+            save(trainer, job.out, description)
+        else:
+            checkpoint.write_json(job.out / checkpoint.RUN, description)
+        run_to_the_end(trainer, job.out, description, on_step, on_evaluation)
     return trainer
 
 
