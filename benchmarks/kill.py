@@ -205,11 +205,13 @@ def kill_often(case: Case, kills: int, rng: random.Random, temporary: Path) -> R
         result.runs += 1
         try:
             for i in range(min(rng.randint(1, KILLS_IN_A_ROW), len(moments))):
-                if not killed(start(case, folder, again=i > 0), moments[-1]):
-                    # What is gone on with is shorter; and a whole run may have been faster.
-                    moments[-1] *= 1 if i else 0.9
+                moment, began = moments.pop(), time.perf_counter()
+                if not killed(start(case, folder, again=i > 0), moment):
+                    # What is gone on with is shorter: another run has this moment. A whole run may
+                    # be so too, on a machine that is less busy than it was for the first.
+                    lasted = time.perf_counter() - began
+                    moments.append(moment if i else rng.random() * lasted)
                     break
-                moments.pop()
                 result.kills += 1
                 try:
                     case.check(folder)
