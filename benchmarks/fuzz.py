@@ -510,7 +510,9 @@ def main() -> None:
         READERS[reader].read(value)
         return
     start = time.perf_counter()
-    counts = fuzz(arguments.inputs, arguments.seed, arguments.workers)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary:
+        tempfile.tempdir = temporary  # workers end without clearing up after themselves
+        counts = fuzz(arguments.inputs, arguments.seed, arguments.workers)
     seconds = time.perf_counter() - start
     failures = [(name, *failure) for name, count in counts.items() for failure in count.failures]
     kinds = Counter(problem.split(":")[0] for *_, problem in failures)
