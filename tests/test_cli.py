@@ -44,6 +44,7 @@ def test_entails_with_premises_json_and_solver() -> None:
     ("arguments", "message"),
     [
         (["entails", "p & ) q", "q"], "error: expected a formula before ')'\n  p & ) q\n      ^\n"),
+        (["entails", "[/p]", "q"], "error: cannot read '/'\n  [/p]\n   ^\n"),
         (["entails", "p"], "error: no premise"),
         (["entails", "p", "q", "r"], "error: more than two formulas"),
         (["entails", "p", "q", "--solver", "none"], "error: python-sat has no solver"),

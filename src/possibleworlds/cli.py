@@ -45,8 +45,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 width = None if sys.stdout.isatty() else 120
-out = Console(highlight=False, emoji=False, soft_wrap=True, width=width)
-err = Console(stderr=True, highlight=False, emoji=False)
+# What users give may hold square brackets, which are not to be taken for markup.
+plain: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
+out = Console(soft_wrap=True, width=width, **plain)
+err = Console(stderr=True, **plain)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Certify = Annotated[

@@ -1,5 +1,24 @@
 """The one kind of error a user can cause: a clear line, exit code 2, never a traceback."""
 
+SHOWN = 60
+"""How many characters of what a user gave an error repeats."""
+
 
 class UserError(Exception):
     """Something the user gave cannot be used; the message says what and where."""
+
+
+def shortened(text: str, most: int = SHOWN) -> str:
+    """A text for an error: the beginning of it, with nothing that would move the cursor."""
+    shown = "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text[:most])
+    return f"{shown}..." if len(text) > most else shown
+
+
+def quoted(given: object) -> str:
+    """What a user gave, for an error: as Python would write it, and not all of it."""
+    return shortened(repr(given[: SHOWN + 1] if isinstance(given, str) else given))
+
+
+def reason(error: BaseException) -> str:
+    """What another library says of an error: its first line."""
+    return shortened(str(error).partition("\n")[0] or type(error).__name__, 5 * SHOWN)

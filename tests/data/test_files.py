@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from possibleworlds.data.files import (
+    alone_in,
     data_files,
     format_rows,
     from_published,
@@ -99,6 +100,26 @@ def test_a_file_takes_its_name_only_when_whole(tmp_path: Path) -> None:
         file.write("new")
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_has_one_process_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("possibleworlds.data.files.SECONDS_TO_WAIT", 0.1)
+    folder = tmp_path / "new"
+    with alone_in(folder):
+        assert not list(folder.iterdir())
+        with pytest.raises(UserError, match="another process is writing"), alone_in(folder):
+            pass
+        with alone_in(tmp_path):
+            pass
+    with suppress(RuntimeError), alone_in(folder):
+        raise RuntimeError
+    with alone_in(folder):
+        pass
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="file: File exists"), alone_in(tmp_path / "file"):
+        pass
 
 
 def test_a_full_disk_is_an_error_that_loses_nothing(tmp_path: Path) -> None:

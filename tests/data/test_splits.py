@@ -148,6 +148,27 @@ def test_a_folder_that_holds_something_is_not_overwritten(tiny: Path, tmp_path: 
     assert read_manifest(folder)["splits"].keys() == {"test_exam", "train"}
 
 
+@pytest.mark.parametrize("splits", ["[]", "7", '{"train": 1}', '{"train": {}}', "[" * 100_000])
+def test_a_spoiled_description_is_refused(splits: str, tiny: Path, tmp_path: Path) -> None:
+    manifest = json.loads((tiny / "dataset.json").read_text())
+    text = json.dumps({**manifest, "splits": 0}).replace('"splits": 0', f'"splits": {splits}')
+    (tmp_path / "dataset.json").write_text(text)
+    with pytest.raises(UserError, match="cannot be read; --force"):
+        generate(tmp_path, TINY, seed=3)
+
+
+def test_two_processes_do_not_fill_one_folder(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "possibleworlds", "generate", "data", "--preset", "small"]
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    for running in both:
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 0 or "data: another process is writing to it" in said
+    generate(tmp_path / "undisturbed", PRESETS["small"], seed=0)
+    assert contents(tmp_path / "data") == contents(tmp_path / "undisturbed")
+
+
 def test_pruning_against_other_files(tiny: Path, tmp_path: Path) -> None:
     splits = free_splits(200, (1, 3), (1, 4), "fourtuples")
     generate(tmp_path / "first", splits, seed=0)

@@ -122,3 +122,12 @@ def test_megabytes_are_read_in_linear_time() -> None:
     seconds(1000)
     short, long = seconds(20_000), seconds(160_000)
     assert long < 8 * short * 2.5
+
+
+def test_an_error_shows_little_and_nothing_that_moves_the_cursor() -> None:
+    for text in ("p" * 9000 + " q", "9" * 9000, "\\" + "x" * 9000, "p \x1b[31m\u202e\0\udcff q"):
+        with pytest.raises(FormulaError) as caught:
+            parse(text)
+        lines = str(caught.value).split("\n")
+        assert len(lines) == 3
+        assert all(line.isprintable() and len(line) < 100 for line in lines)

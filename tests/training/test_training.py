@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import possibleworlds
 from possibleworlds.data.splits import free_splits, generate
 from possibleworlds.errors import UserError
+from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.training.checkpoint import METRICS, MODEL, RUN, STATE
 from possibleworlds.training.evaluation import interval
@@ -129,6 +131,22 @@ def test_ctrl_c_saves_the_run(data: Path, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / RUN).read_text())["metrics"]["step"] > 0
 
 
+def test_two_processes_do_not_train_one_run(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("possibleworlds.data.files.SECONDS_TO_WAIT", 0.1)
+    job = quick("treenet", data, tmp_path / "run", resume=True)
+
+    def meanwhile(trainer: Trainer) -> None:
+        if trainer.progress.step == 5:
+            with pytest.raises(UserError, match="another process is writing to it"):
+                train(job)
+
+    train(job, meanwhile)
+    train(quick("treenet", data, tmp_path / "whole"))
+    assert weights(tmp_path / "run") == weights(tmp_path / "whole")
+
+
 def test_the_best_validation_step_is_kept(data: Path, tmp_path: Path) -> None:
     trainer = train(quick("treenet", data, tmp_path / "run", epochs=6.0, evaluations=6))
     history = trainer.progress.history
@@ -196,7 +214,15 @@ def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> N
         r"b13 is \(4, 16\) where the network has \(4, 32\)": spoiled(
             run, tmp_path / "e", settings={"size": 16}
         ),
-        "make no network": spoiled(run, tmp_path / "f", settings={"size": "x"}),
+        "make no network": spoiled(run, tmp_path / "f", settings={"side": "x"}),
+        "cannot have size='x'": spoiled(run, tmp_path / "k", settings={"size": "x"}),
+        "cannot have mlp_layers=1000000": spoiled(
+            run, tmp_path / "l", settings={"mlp_layers": 10**9}
+        ),
+        "seed cannot be -1": spoiled(run, tmp_path / "m", seed=-1),
+        r"has format 'a\\nb'": spoiled(run, tmp_path / "n", format="a\nb"),
+        "no network called 'xxx": spoiled(run, tmp_path / "o", model="x" * 9000),
+        "No module named": spoiled(run, tmp_path / "p", model="x" * 9000 + ":y"),
         "settings is not dict": spoiled(run, tmp_path / "g", settings=[]),
     }
     cut = spoiled(run, tmp_path / "h")
@@ -205,6 +231,9 @@ def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> N
     not_json = spoiled(run, tmp_path / "i")
     (not_json / RUN).write_text("{")
     bad[r"run\.json cannot be read"] = not_json
+    deep = spoiled(run, tmp_path / "q")
+    (deep / RUN).write_text("[" * 100_000)
+    bad["maximum recursion depth"] = deep
     lacking = spoiled(run, tmp_path / "j")
     tensors = load_file(run / MODEL)
     tensors.pop("embedding")
@@ -213,7 +242,20 @@ def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> N
     for problem, folder in bad.items():
         with pytest.raises(UserError, match=problem) as caught:
             possibleworlds.load(folder)
-        assert "\n" not in str(caught.value)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 1000
+
+
+def test_settings_of_a_larger_network_are_refused_before_there_is_memory_for_it(
+    run: Path, tmp_path: Path
+) -> None:
+    for name in REGISTRY:  # each can be made without memory for its weights
+        kind = resolve(name)
+        with torch.device("meta"):
+            assert all(weight.is_meta for weight in kind(kind.settings_class()).parameters())
+    large = spoiled(run, tmp_path / "large", settings={"size": 10**7})
+    with pytest.raises(UserError, match=r"where the network has \(4, 20000000\)"):
+        possibleworlds.load(large)
 
 
 def test_a_spoiled_state_is_refused(data: Path, run: Path, tmp_path: Path) -> None:
@@ -221,6 +263,19 @@ def test_a_spoiled_state_is_refused(data: Path, run: Path, tmp_path: Path) -> No
     save_file({"random": torch.get_rng_state()}, broken / STATE)
     with pytest.raises(UserError, match="does not fit the run"):
         train(quick("treenet", data, broken, resume=True))
+    with safe_open(run / STATE, framework="pt") as file:
+        progress = json.loads(file.metadata()["progress"])
+    tensors = load_file(run / STATE)
+    spoil: list[tuple[str, dict[str, torch.Tensor], str]] = [
+        ("exp_avg.b13 is", {"exp_avg.b13": torch.zeros(1)}, json.dumps(progress)),
+        ("weight.b13 is", {"weight.b13": torch.zeros(1)}, json.dumps(progress)),
+        ("cannot have step='x'", {}, json.dumps({**progress, "step": "x"})),
+        ("recursion", {}, "[" * 100_000),
+    ]
+    for problem, changed, said in spoil:
+        save_file({**tensors, **changed}, broken / STATE, {"progress": said})
+        with pytest.raises(UserError, match=problem):
+            train(quick("treenet", data, broken, resume=True))
 
 
 def test_a_full_disk_leaves_the_last_checkpoint(

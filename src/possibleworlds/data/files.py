@@ -1,21 +1,29 @@
 """Reading and writing the published line format, `A,B,E,H1,H2,H3`."""
 
 import os
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from possibleworlds.data.heuristics import BIT, Literals, literals, nothing_new
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import FormulaError, parse, render
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where nothing keeps two processes apart
+    fcntl = None  # type: ignore[assignment]
 
 FIELDS = "A,B,E,H1,H2,H3"
 BITS = ("0", "1")
 LINES_AT_ONCE = 1000
+SECONDS_TO_WAIT = 5.0
+"""For the workers of a killed process, which outlive it by a second or so."""
 
 T = TypeVar("T")
 
@@ -87,7 +95,7 @@ def parse_row(line: str) -> Pair:
         raise UserError(f"{len(fields)} fields where a line has {FIELDS}")
     a, b, *bits = fields
     if not set(bits).issubset(BITS):
-        raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {','.join(bits)!r}")
+        raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {quoted(','.join(bits))}")
     label, h1, h2, h3 = map(int, bits)
     return Pair(from_published(a), from_published(b), label, (bool(h1), bool(h2), bool(h3)))
 
@@ -158,3 +166,36 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """A folder, made if need be, that only one process at a time writes to.
+
+    The lock is on the folder itself: it leaves no file behind, and ends with the process.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY) if fcntl else -1
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror}") from None
+    try:
+        until = time.monotonic() + SECONDS_TO_WAIT
+        while fcntl:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise UserError(f"{folder}: another process is writing to it") from None
+                time.sleep(0.05)
+                continue
+            except OSError:
+                pass  # a file system without locks
+            break
+        yield
+    finally:
+        if fcntl:
+            # Said at once, as workers have inherited the descriptor.
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)

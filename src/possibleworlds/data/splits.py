@@ -16,7 +16,14 @@ import numpy as np
 
 import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
-from possibleworlds.data.files import count_lines, format_rows, in_blocks, read_pairs, replacing
+from possibleworlds.data.files import (
+    alone_in,
+    count_lines,
+    format_rows,
+    in_blocks,
+    read_pairs,
+    replacing,
+)
 from possibleworlds.data.fourtuples import four_tuples
 from possibleworlds.data.groups import Range, sample_groups
 from possibleworlds.data.keys import pair_keys
@@ -168,6 +175,10 @@ def make_rows(split: Split, seed: int, seen: Seen, workers: int) -> Iterator[str
             )
 
 
+Report = Callable[[str, int, int], None]
+"""What is told of each split how many of its rows are written, of how many."""
+
+
 def generate(
     out: Path,
     splits: Sequence[Split],
@@ -175,7 +186,7 @@ def generate(
     workers: int = 1,
     force: bool = False,
     prune_against: Sequence[Path] = (),
-    progress: Callable[[str, int, int], None] = lambda *_: None,
+    progress: Report = lambda *_: None,
 ) -> dict[str, Any]:
     """Write a data set into a folder, finishing what an earlier run left, and describe it."""
     for split in splits:
@@ -188,40 +199,46 @@ def generate(
         "settings": json.loads(json.dumps([asdict(split) for split in splits])),
     }
     seen = Seen(sum(split.rows for split in splits) + sum(map(count_lines, prune_against)))
-    manifest = open_folder(out, identity, force)
-    for path in prune_against:
-        remember(path, seen)
-    for split in splits:
-        path = out / split.file
-        done = manifest["splits"].get(split.name)
-        if done and path.exists() and sha256(path) == done["sha256"]:
+    with alone_in(out):
+        manifest = open_folder(out, identity, force)
+        for path in prune_against:
             remember(path, seen)
-            progress(split.name, split.rows, split.rows)
-            continue
-        digest, written = hashlib.sha256(), 0
-        with stop_requested(signal.SIGINT) as stop, replacing(path) as file:
-            for lines in make_rows(split, seed, seen, workers):
-                if stop():
-                    raise StopRequestedError
-                file.write(lines)
-                digest.update(lines.encode())
-                written += ROWS_TOGETHER[split.method]
-                if written % 100 == 0 or written == split.rows:
-                    progress(split.name, written, split.rows)
-        manifest["splits"][split.name] = {
-            "file": split.file,
-            "rows": written,
-            "positive": written // 2,
-            "sha256": digest.hexdigest(),
-        }
-        write_manifest(out, manifest)
-    return manifest
+        for split in splits:
+            path = out / split.file
+            done = manifest["splits"].get(split.name)
+            if done and path.exists() and sha256(path) == done["sha256"]:
+                remember(path, seen)
+                progress(split.name, split.rows, split.rows)
+                continue
+            rows = make_rows(split, seed, seen, workers)
+            manifest["splits"][split.name] = write_split(path, split, rows, progress)
+            write_manifest(out, manifest)
+        return manifest
+
+
+def write_split(path: Path, split: Split, rows: Iterable[str], progress: Report) -> dict[str, Any]:
+    """Write the rows of a split to its file, and describe it."""
+    digest, written = hashlib.sha256(), 0
+    with stop_requested(signal.SIGINT) as stop, replacing(path) as file:
+        for lines in rows:
+            if stop():
+                raise StopRequestedError
+            file.write(lines)
+            digest.update(lines.encode())
+            written += ROWS_TOGETHER[split.method]
+            if written % 100 == 0 or written == split.rows:
+                progress(split.name, written, split.rows)
+    return {
+        "file": split.file,
+        "rows": written,
+        "positive": written // 2,
+        "sha256": digest.hexdigest(),
+    }
 
 
 def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any]:
     """The description of what is in the folder already, or of nothing where it may be filled."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
         inside = sorted(path.name for path in out.iterdir() if path.suffix != ".part")
         manifest = read_manifest(out) if MANIFEST in inside and not force else None
     except OSError as error:
@@ -245,12 +262,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The description of a data set, checked."""
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(manifest, dict) or not isinstance(manifest.get("splits"), dict):
-            raise ValueError
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        splits = manifest["splits"]
+        if not isinstance(splits, dict):
+            raise TypeError
+        if not all(isinstance(split, dict) and "sha256" in split for split in splits.values()):
+            raise TypeError
     except FileNotFoundError:
         raise UserError(f"{folder} is not a data set: it has no {MANIFEST}") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         raise UserError(f"{path} cannot be read; --force overwrites the data set") from None
     return manifest
 

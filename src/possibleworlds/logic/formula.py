@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted
 
 NOT, AND, OR, IMPLIES, IFF = "~", "&", "|", ">", "="
 TRUE, FALSE = "1", "0"
@@ -34,13 +34,13 @@ class Formula:
         for symbol in self.rpn:
             waiting -= ARITY.get(symbol, 0)
             if waiting < 0:
-                raise UserError(f"not a formula: {symbol!r} lacks an argument")
+                raise UserError(f"not a formula: {quoted(symbol)} lacks an argument")
             waiting += 1
         if waiting != 1:
             raise UserError(f"not a formula: {waiting} formulas side by side")
         for symbol in set(self.rpn):
             if symbol not in ARITY and symbol not in CONSTANTS and not NAME.fullmatch(symbol):
-                raise UserError(f"not the name of a variable: {symbol!r}")
+                raise UserError(f"not the name of a variable: {quoted(symbol)}")
 
     @classmethod
     def variable(cls, name: str) -> "Formula":

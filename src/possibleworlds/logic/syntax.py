@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Literal
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted, shortened
 from possibleworlds.logic.formula import (
     AND,
     ARITY,
@@ -58,7 +58,7 @@ class FormulaError(UserError, ValueError):
         start = max(0, place - SHOWN_AROUND_ERROR)
         before = "..." if start else ""
         after = "..." if place + SHOWN_AROUND_ERROR < len(text) else ""
-        shown = re.sub(r"\s", " ", text[start : place + SHOWN_AROUND_ERROR])
+        shown = shortened(text[start : place + SHOWN_AROUND_ERROR])
         caret = " " * (len(before) + place - start) + "^"
         super().__init__(f"{problem}\n  {before}{shown}{after}\n  {caret}")
         self.problem, self.place = problem, place
@@ -77,7 +77,7 @@ def tokens(text: str) -> Iterator[tuple[str, int]]:
         elif kind == "word":
             yield token, place
         else:
-            raise FormulaError(f"cannot read {token!r}", text, place)
+            raise FormulaError(f"cannot read {quoted(token)}", text, place)
 
 
 def parse(text: str | Formula) -> Formula:
@@ -92,7 +92,7 @@ def parse(text: str | Formula) -> Formula:
             if symbol in (NOT, "("):
                 pending.append((symbol, place))
             elif symbol in ARITY or symbol == ")":
-                raise FormulaError(f"expected a formula before {symbol!r}", text, place)
+                raise FormulaError(f"expected a formula before {quoted(symbol)}", text, place)
             else:
                 rpn.append(symbol)
                 operand_expected = False
@@ -109,7 +109,7 @@ def parse(text: str | Formula) -> Formula:
             pending.append((symbol, place))
             operand_expected = True
         else:
-            raise FormulaError(f"expected an operator before {symbol!r}", text, place)
+            raise FormulaError(f"expected an operator before {quoted(symbol)}", text, place)
     if operand_expected:
         problem = "the formula ends too early" if rpn or pending else "an empty formula"
         raise FormulaError(problem, text, len(text))

@@ -1,13 +1,19 @@
 """The networks by the names that users type, and any other by its module and class."""
 
 import importlib
+import math
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models.base import Model
+
+MOST_LAYERS = 1000
+"""Each is made one by one, so that many more would take for ever."""
+LARGEST = 2**62
+"""Of any other whole number; PyTorch takes no larger ones."""
 
 Accuracies = tuple[float, float, float, float, float, float]
 
@@ -92,18 +98,34 @@ def resolve(name: str) -> type[Model]:
     path = REGISTRY[name].path if name in REGISTRY else name
     module, colon, attribute = path.partition(":")
     if not colon:
-        raise UserError(f"no network called {name!r}; known are {', '.join(REGISTRY)}")
+        raise UserError(f"no network called {quoted(name)}; known are {', '.join(REGISTRY)}")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise UserError(f"{name}: {error}") from None
+        raise UserError(f"{quoted(name)}: {reason(error)}") from None
     if not (isinstance(found, type) and issubclass(found, Model)):
-        raise UserError(f"{name} is not a subclass of possibleworlds.models.Model")
+        raise UserError(f"{quoted(name)} is not a subclass of possibleworlds.models.Model")
     if not hasattr(found, "settings_class"):
-        raise UserError(f"{name} has no settings_class")
+        raise UserError(f"{quoted(name)} has no settings_class")
     return found
+
+
+def check_kinds(settings: Any, whose: str) -> None:
+    """Complain of a value that is not of the kind that a dataclass says it is."""
+    for name, hint in get_type_hints(type(settings)).items():
+        value = getattr(settings, name, None)
+        right = {
+            bool: isinstance(value, bool),
+            int: isinstance(value, int) and not isinstance(value, bool),
+            float: isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and abs(value) < math.inf,
+            str: isinstance(value, str),
+        }.get(hint, True)
+        if not right:
+            raise UserError(f"{whose} cannot have {name}={quoted(value)}")
 
 
 def make_settings(model: type[Model], values: dict[str, Any]) -> Any:
@@ -111,10 +133,12 @@ def make_settings(model: type[Model], values: dict[str, Any]) -> Any:
     known = {field.name for field in fields(model.settings_class)}
     if unknown := sorted(values.keys() - known):
         listed = ", ".join(sorted(known))
-        raise UserError(f"{model.__name__} has no setting {unknown[0]!r}; it has {listed}")
+        raise UserError(f"{model.__name__} has no setting {quoted(unknown[0])}; it has {listed}")
     settings = model.settings_class(**values)
+    check_kinds(settings, model.__name__)
     for name, value in vars(settings).items():
         whole = isinstance(value, int) and not isinstance(value, bool)
-        if whole and value < (0 if name in model.may_be_zero else 1):
-            raise UserError(f"{model.__name__} cannot have {name}={value}")
+        most = MOST_LAYERS if name.endswith("layers") else LARGEST
+        if whole and not (0 if name in model.may_be_zero else 1) <= value <= most:
+            raise UserError(f"{model.__name__} cannot have {name}={quoted(value)}")
     return settings

@@ -21,14 +21,17 @@ from torch import Tensor
 
 import possibleworlds
 from possibleworlds.data.files import replacing
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted, reason, shortened
 from possibleworlds.logic.formula import LETTERS, OPERATORS
 from possibleworlds.models.base import Model
-from possibleworlds.models.registry import REGISTRY, make_settings, resolve
+from possibleworlds.models.registry import LARGEST, REGISTRY, make_settings, resolve
 from possibleworlds.training.settings import TrainingSettings
 
 FORMAT = 1
 RUN, MODEL, STATE, METRICS = "run.json", "model.safetensors", "state.safetensors", "metrics.jsonl"
+
+UNFIT = TypeError, ValueError, RuntimeError, KeyError, AssertionError, ArithmeticError
+"""What the making of a network raises where its settings do not go together."""
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
 """The run folders of the ready-trained networks, by their names."""
@@ -74,12 +77,12 @@ def read_run(folder: Path) -> dict[str, Any]:
         run = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{folder} is not a run: it has no {RUN}") from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read: {reason(error)}") from None
     if not isinstance(run, dict) or "format" not in run:
         raise UserError(f"{path} does not describe a run")
     if run["format"] != FORMAT:
-        raise UserError(f"{path} has format {run['format']}; this version reads {FORMAT}")
+        raise UserError(f"{path} has format {quoted(run['format'])}; this version reads {FORMAT}")
     missing = {"model", "settings", "training", "vocabulary", "seed", "data"} - run.keys()
     if missing:
         raise UserError(f"{path} lacks {', '.join(sorted(missing))}")
@@ -87,18 +90,27 @@ def read_run(folder: Path) -> dict[str, Any]:
     for name, kind in kinds.items():
         if not isinstance(run[name], kind):
             raise UserError(f"{path}: {name} is not {kind.__name__}")
+    if not 0 <= run["seed"] <= LARGEST:
+        raise UserError(f"{path}: seed cannot be {quoted(run['seed'])}")
     if run["vocabulary"] != [*OPERATORS, *LETTERS]:
         raise UserError(f"{path} has another vocabulary than this version")
     return run
 
 
-def make_model(run: dict[str, Any], path: Path) -> Model:
-    """The network that a run describes, with weights as at its start."""
+def make_model(run: dict[str, Any], folder: Path, tensors: dict[str, Tensor]) -> Model:
+    """The network that a run describes, with weights as at its start, if the tensors fit it."""
     kind = resolve(run["model"])
+    settings = make_settings(kind, run["settings"])
     try:
-        return kind(make_settings(kind, run["settings"]))
-    except (TypeError, ValueError, RuntimeError, KeyError) as error:
-        raise UserError(f"{path / RUN} has settings that make no network: {error}") from None
+        # Settings that are not those of the tensors may ask for more memory than there is. So a
+        # network without any comes first, unless it is a user's own, which may need it to be made.
+        if run["model"] in REGISTRY:
+            with torch.device("meta"):
+                check_fit(kind(settings), tensors, folder / MODEL)
+        return kind(settings)
+    except UNFIT as error:
+        problem = f"{folder / RUN} has settings that make no network"
+        raise UserError(f"{problem}: {reason(error)}") from None
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
@@ -116,7 +128,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     except FileNotFoundError:
         raise UserError(f"{path.parent} is not a run: it has no {path.name}") from None
     except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
+        raise UserError(f"{path} cannot be read: {reason(error)}") from None
 
 
 def own_tensors(model: Model) -> dict[str, Tensor]:
@@ -130,21 +142,22 @@ def own_tensors(model: Model) -> dict[str, Tensor]:
     return found
 
 
-def load_weights(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
-    """Give a network its weights, with names and shapes checked."""
+def check_fit(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
+    """Complain of tensors with other names or shapes than a network has."""
     wanted = {name: tuple(tensor.shape) for name, tensor in own_tensors(model).items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             expected, has = wanted.get(name, "nothing"), found.get(name, "nothing")
-            raise UserError(f"{path}: {name} is {has} where the network has {expected}")
-    model.load_state_dict(tensors, strict=False)
+            where = f"{path}: {shortened(name)}"
+            raise UserError(f"{where} is {has} where the network has {expected}")
 
 
 def load_model(folder: Path) -> Model:
     """The network of a run, with the weights of its best validation step."""
     run = read_run(folder)
-    model = make_model(run, folder)
     tensors, _ = load_tensors(folder / MODEL)
-    load_weights(model, tensors, folder / MODEL)
+    model = make_model(run, folder, tensors)
+    check_fit(model, tensors, folder / MODEL)
+    model.load_state_dict(tensors, strict=False)
     return model.eval()

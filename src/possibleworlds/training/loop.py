@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from possibleworlds.data.arrays import load_pairs
-from possibleworlds.data.files import replacing
+from possibleworlds.data.files import alone_in, replacing
 from possibleworlds.data.splits import sha256
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, reason
 from possibleworlds.models.base import Model
-from possibleworlds.models.registry import resolve
+from possibleworlds.models.registry import check_kinds, resolve
 from possibleworlds.parallel import StopRequestedError, stop_requested
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
@@ -159,19 +159,29 @@ class Trainer:
         """Go on from a state."""
         try:
             self.progress = Progress(**json.loads(metadata["progress"]))
+            check_kinds(self.progress, str(path))
+
+            def stored(kind: str, name: str, like: Tensor) -> Tensor:
+                found = tensors[f"{kind}.{name}"]
+                if found.shape != like.shape:
+                    raise ValueError(f"{kind}.{name} is {tuple(found.shape)}")
+                return found.to(like)
+
             for name, weight in self.weights.items():
                 with torch.no_grad():
-                    weight.copy_(tensors[f"weight.{name}"])
-                self.averages[name].copy_(tensors[f"average.{name}"])
+                    weight.copy_(stored("weight", name, weight))
+                self.averages[name].copy_(stored("average", name, weight))
                 if self.progress.step:
-                    keys = ("step", "exp_avg", "exp_avg_sq")
-                    moments = {key: tensors[f"{key}.{name}"].to(weight.device) for key in keys}
-                    self.optimizer.state[weight] = moments
+                    self.optimizer.state[weight] = {
+                        "step": stored("step", name, torch.zeros((), device=weight.device)),
+                        "exp_avg": stored("exp_avg", name, weight),
+                        "exp_avg_sq": stored("exp_avg_sq", name, weight),
+                    }
             for name, buffer in self.buffers.items():
-                buffer.copy_(tensors[f"buffer.{name}"])
+                buffer.copy_(stored("buffer", name, buffer))
             torch.set_rng_state(tensors["random"])
         except (KeyError, RuntimeError, TypeError, ValueError) as error:
-            raise UserError(f"{path} does not fit the run: {error}") from None
+            raise UserError(f"{path} does not fit the run: {reason(error)}") from None
 
 
 @dataclass(frozen=True)
@@ -214,20 +224,21 @@ def train(
     torch.manual_seed(seed)
     try:
         model = kind(settings).to(job.device)
-        job.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{job.out}: {error.strerror}") from None
-    except (RuntimeError, ValueError, AssertionError, ArithmeticError) as error:
-        raise UserError(f"{job.model} cannot be made with these settings: {error}") from None
+    except checkpoint.UNFIT as error:
+        problem = f"{job.model} cannot be made with these settings"
+        raise UserError(f"{problem}: {reason(error)}") from None
     trainer = Trainer(model, training, train_set, validate_set, seed)
     description = checkpoint.describe_run(job.model, settings, training, seed, data)
     state = job.out / checkpoint.STATE
-    if run and state.exists():
-        trainer.restore(*checkpoint.load_tensors(state), state)
-        save(trainer, job.out, description)
-    else:
-        checkpoint.write_json(job.out / checkpoint.RUN, description)
-    run_to_the_end(trainer, job.out, description, on_step, on_evaluation)
+    with alone_in(job.out):
+        if not run and open_run(job, kind, data):
+            raise UserError(f"{job.out}: another process has begun a run in it")
+        if run and state.exists():
+            trainer.restore(*checkpoint.load_tensors(state), state)
+            save(trainer, job.out, description)
+        else:
+            checkpoint.write_json(job.out / checkpoint.RUN, description)
+        run_to_the_end(trainer, job.out, description, on_step, on_evaluation)
     return trainer
 
 

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models.base import Model
-from possibleworlds.models.registry import make_settings
+from possibleworlds.models.registry import check_kinds, make_settings
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TrainingSettings:
         }
         for name, is_wrong in wrong.items():
             if is_wrong:
-                raise UserError(f"{name} cannot be {getattr(self, name)!r}")
+                raise UserError(f"{name} cannot be {quoted(getattr(self, name))}")
 
 
 def read_value(text: str, wanted: type, name: str) -> Any:
@@ -51,7 +51,7 @@ def read_value(text: str, wanted: type, name: str) -> Any:
             return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
         return wanted(text)
     except (KeyError, ValueError):
-        raise UserError(f"{name}={text}: not {wanted.__name__}") from None
+        raise UserError(f"{name}={quoted(text)}: not {wanted.__name__}") from None
 
 
 def read_settings(model: type[Model], given: dict[str, Any]) -> tuple[Any, TrainingSettings]:
@@ -66,9 +66,10 @@ def read_settings(model: type[Model], given: dict[str, Any]) -> tuple[Any, Train
     settings = make_settings(model, own)
     try:
         chosen = TrainingSettings(**training)
-        chosen.validate()
     except TypeError as error:
-        raise UserError(f"settings of the training that are none: {error}") from None
+        raise UserError(f"settings of the training that are none: {reason(error)}") from None
+    check_kinds(chosen, "the training")
+    chosen.validate()
     for name in (field.name for field in fields(settings)):
         if name == "side" and getattr(settings, name) not in ("both", "left", "right"):
             raise UserError("side must be both, left or right")
