@@ -21,7 +21,11 @@ from possibleworlds.training.checkpoint import METRICS, RUN, read_run
 from possibleworlds.training.loop import DATA_FILES
 
 SWEEP = "sweep.json"
-MEASURED = ("validation", "seconds", "pairs_per_second", "parameters", "step", "best_step")
+NEEDED = (
+    *("validation", "seconds", "pairs_per_second", "parameters", "step", "best_step"),
+    *("batch_size", "permute_symbols"),
+)
+"""What is used of the metrics of a run, and of the settings of its training."""
 
 
 @dataclass(frozen=True)
@@ -168,16 +172,13 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
     found: dict[Path, Run] = {}
     unfinished: list[Path] = []
     for folder in folders:
-        chosen = {path: selection(path) for path in find(folder, SWEEP)}
         for path in find(folder, RUN):
             description = read_run(path)
-            if not description.get("metrics", {}).get("finished"):
+            if not is_finished(description, path):
                 unfinished.append(path)
                 continue
-            if missing := [name for name in MEASURED if name not in description["metrics"]]:
-                raise UserError(f"{path / RUN}: the metrics lack {missing[0]}")
-            sweeps = [chosen[parent] for parent in path.parents if parent in chosen]
-            selected = all(path.name in names for names in sweeps)
+            sweeps = [p for p in path.resolve().parents if (p / SWEEP).exists()]
+            selected = all(path.name in selection(sweep) for sweep in sweeps)
             history, evaluations = read_history(path), read_evaluations(path)
             found[path.resolve()] = Run(
                 path, description, history, with_folders(evaluations), selected
@@ -186,6 +187,19 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
         given = ", ".join(map(str, folders))
         raise UserError(f"{given}: no finished run in it; `possibleworlds train` makes one")
     return sorted(found.values(), key=lambda run: (order_of(run.model), str(run.path))), unfinished
+
+
+def is_finished(description: dict[str, Any], path: Path) -> bool:
+    """Whether a run is finished, with all that a report says of one."""
+    metrics = description.get("metrics", {})
+    if not isinstance(metrics, dict) or not isinstance(description["data"], dict):
+        raise UserError(f"{path / RUN} does not describe a run")
+    if not metrics.get("finished"):
+        return False
+    stored = {**metrics, **description["training"]}
+    if missing := [name for name in NEEDED if name not in stored]:
+        raise UserError(f"{path / RUN} lacks {missing[0]}")
+    return True
 
 
 def with_folders(evaluations: Evaluations) -> Evaluations:

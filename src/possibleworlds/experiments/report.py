@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 import possibleworlds
 from possibleworlds.data import paper
 from possibleworlds.data.files import replacing
@@ -54,12 +56,6 @@ class Wanted:
     data: Sequence[Path]
     command: str
 
-    @property
-    def with_evaluation(self) -> str:
-        """The command that evaluates what was not."""
-        data = "" if self.data else " --data DATA"
-        return f"`{self.command}{data} --evaluate`"
-
 
 class Material:
     """All that a report is made from."""
@@ -94,6 +90,12 @@ class Material:
         return [folder for folder in self.folders if folder.method != "naive"]
 
     @property
+    def with_evaluation(self) -> str:
+        """The command that evaluates what was not."""
+        data = "" if self.tests else " --data DATA"
+        return f"`{self.wanted.command}{data} --evaluate`"
+
+    @property
     def used(self) -> list[Run]:
         """Every run that a number of the report comes from."""
         compared = [group for pair in self.twins for group in pair]
@@ -103,6 +105,7 @@ class Material:
 
 def evaluate(material: Material, say: Say) -> None:
     """Evaluate all that the report compares, where that was not done."""
+    torch.set_num_threads(1)  # a second one gains nothing on pieces so small
     files = [file for f in material.tests for file in f.files if file.stem in SPLITS]
     compared = [group for pair in material.twins for group in pair]
     for group in (*material.groups, *compared):
@@ -168,16 +171,15 @@ def make_report(material: Material, say: Say) -> tuple[Found, list[Section]]:
         "data": [findings.describe_data(folder) for folder in material.folders],
         "repeat": [findings.repeat(run, material.folders) for run in material.used],
     }
-    wanted = material.wanted
     sections = [
         results_section(found["results"], material),
-        worlds_section(found["worlds"], wanted),
-        sampling_section(found["sampling"], wanted),
+        worlds_section(found["worlds"], material),
+        sampling_section(found["sampling"], material),
         size_section(found["by_size"], material),
         permutation_section(found["permutation"]),
         curves_section(found["learning_curves"]),
         one_sided_section(found["one_sided"]),
-        data_section(found["data"], wanted),
+        data_section(found["data"], material),
         repeat_section(found["repeat"], material),
     ]
     return found, sections
@@ -251,14 +253,14 @@ def results_table(rows: Sequence[Found]) -> Table:
                 is_best = value and round(100 * value.mean, 1) == top[source, split]
                 cells.append(f"**{shown(value)}**" if is_best else shown(value))
             lines.append([*first, source, *cells, *last])
-            first, last = [""] * len(first), [""] * len(last)
+            last = [""] * len(last)
         if row["paper"]:
             cells = [f"{100 * accuracy:.1f}" for accuracy in row["paper"].values()]
             marked = [
                 f"**{cell}**" if float(cell) == top["paper", split] else f"*{cell}*"
                 for split, cell in zip(SPLITS, cells, strict=True)
             ]
-            lines.append([*first, "*paper*", *marked, *last])
+            lines.append(["*paper*", *[""] * len(first), *marked, *last])
     return Table([*words, *numbers], lines, len(words))
 
 
@@ -276,11 +278,12 @@ def results_section(rows: Sequence[Found], material: Material) -> Section:
         f"Accuracy in percent, of {len(rows)} settings selected from {len(material.runs)} runs: "
         "mean ± standard deviation over seeds; the best on each set, and of the paper, in bold. "
         "Settings were selected by their mean accuracy on validation data, never on test data. "
-        "Parameters, time of training and pairs a second are those of a run, on average."
+        "The paper's figures are on its own sets. Parameters, time of training and pairs a second "
+        "are those of a run, on average."
     )
     parts.append(results_table(rows))
     if not all(row["accuracy"] for row in rows):
-        parts.append(f"Not every run was evaluated: {material.wanted.with_evaluation} does that.")
+        parts.append(f"Not every run was evaluated: {material.with_evaluation} does that.")
     parts += [
         f"{key} is not the same file for all runs, so its column compares different things."
         for key in not_the_same(material.groups)
@@ -302,7 +305,7 @@ def not_the_same(groups: Iterable[Group]) -> list[str]:
     return [key for key, different in digests.items() if len(different) > 1]
 
 
-def worlds_section(found: Found, wanted: Wanted) -> Section:
+def worlds_section(found: Found, material: Material) -> Section:
     """The figure of section 5, and how the number of worlds in an evaluation matters."""
     section = Section("The number of worlds")
     parts = section.parts
@@ -331,18 +334,18 @@ def worlds_section(found: Found, wanted: Wanted) -> Section:
     if not asked:
         parts.append(
             "No PossibleWorldNet was asked with other numbers of worlds: "
-            f"{wanted.with_evaluation} does that."
+            f"{material.with_evaluation} does that."
         )
     return section
 
 
-def sampling_section(rows: Sequence[Found], wanted: Wanted) -> Section:
+def sampling_section(rows: Sequence[Found], material: Material) -> Section:
     """Truth-table sampling against the network."""
     section = Section("Sampling the truth table instead")
     if not rows:
         section.parts.append(
             "No data with a test set that is hard, big or massive: "
-            f"`possibleworlds generate DATA`, then `{wanted.command} --data DATA`."
+            f"`possibleworlds generate DATA`, then `{material.wanted.command} --data DATA`."
         )
         return section
     section.parts += [
@@ -371,7 +374,7 @@ def sampling_section(rows: Sequence[Found], wanted: Wanted) -> Section:
     if not any(row[WITH_WORLDS] for row in rows):
         section.parts.append(
             "No PossibleWorldNet was asked with these numbers of worlds: "
-            f"{wanted.with_evaluation} does that."
+            f"{material.with_evaluation} does that."
         )
     return section
 
@@ -389,7 +392,7 @@ def size_section(found: Sequence[Found], material: Material) -> Section:
     section = Section("What generalises where")
     if not any(row["variables"] for row in found):
         section.parts.append(
-            f"No run was evaluated on a test set: {material.wanted.with_evaluation} does that."
+            f"No run was evaluated on a test set: {material.with_evaluation} does that."
         )
         return section
     sources = Counter(row["source"] for row in found)
@@ -518,11 +521,11 @@ def one_sided_section(rows: Sequence[Found]) -> Section:
     return section
 
 
-def data_section(found: Sequence[Found], wanted: Wanted) -> Section:
+def data_section(found: Sequence[Found], material: Material) -> Section:
     """Table 1 and the bias tables."""
     section = Section("The data")
     if not found:
-        section.parts.append(f"No data folder was found: `{wanted.command} --data DATA`.")
+        section.parts.append(f"No data folder was found: `{material.wanted.command} --data DATA`.")
         return section
     section.parts += [
         "Table 1: means over formulas, and over pairs for variables; operators and length of both "
