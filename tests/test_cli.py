@@ -77,7 +77,7 @@ def test_show() -> None:
 
 def test_every_command_has_help_with_an_example() -> None:
     commands = ["entails", "show", "generate", "verify", "stats"]
-    commands += ["train", "evaluate", "predict", "models"]
+    commands += ["train", "evaluate", "predict", "models", "report"]
     listed = run("--help").stdout
     for command in commands:
         assert command in listed

@@ -432,13 +432,11 @@ def stats(
 
 def print_table_1(lines: "dict[str, SplitStatistics]", as_json: bool) -> None:
     """Table 1, ours and the paper's."""
-    from possibleworlds.data.paper import BOTH_FORMULAS, TABLE_1
-    from possibleworlds.data.statistics import SplitStatistics
+    from possibleworlds.data.paper import TABLE_1
+    from possibleworlds.data.statistics import SplitStatistics, as_in_table_1
 
     names = sorted(lines, key=lambda name: list(TABLE_1).index(name) if name in TABLE_1 else 99)
-    for name in BOTH_FORMULAS & lines.keys():
-        line = lines[name]
-        lines[name] = line._replace(operators=2 * line.operators, length=2 * line.length)
+    lines = {name: as_in_table_1(name, lines[name]) for name in names}
     if as_json:
         paper = {name: SplitStatistics(*TABLE_1[name])._asdict() for name in TABLE_1}
         print_json({n: {**lines[n]._asdict(), "paper": paper.get(n)} for n in names})
@@ -766,3 +764,6 @@ def models(as_json: Json = False) -> None:
         table.add_row(line["name"], f"{line['parameters']:,}", paper, ours, line["about"])
     out.print(table)
     out.print("Accuracy on the published validation set, of the paper and of those that are ready.")
+
+
+import possibleworlds.cli_report  # noqa: E402  adds its command

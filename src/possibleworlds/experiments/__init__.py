@@ -1,0 +1,1 @@
+"""What many runs say together: collected, evaluated, and reported beside the paper's figures."""

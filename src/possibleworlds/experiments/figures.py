@@ -1,0 +1,211 @@
+"""The figures of a report, each narrow enough for a phone, as SVG.
+
+Networks are told apart by colour, line and marker at once, in colours that the colour-blind can
+tell apart as well (Okabe and Ito); a network looks the same in every figure.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from io import BytesIO
+from typing import Any
+from zlib import crc32
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+from possibleworlds.experiments.collect import Value
+from possibleworlds.experiments.findings import FEWEST_ROWS, WITH_WORLDS, Found
+from possibleworlds.models.registry import REGISTRY
+
+COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
+LINES = "-", "--", ":"
+MARKERS = "osD^vP*X<>hd"
+SIZE = (5.6, 4.2)
+CHANCE = 50.0
+
+
+def style(model: str) -> dict[str, Any]:
+    """How a network is drawn."""
+    known = list(REGISTRY)
+    number = known.index(model) if model in known else len(known) + crc32(model.encode())
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": LINES[number // len(COLOURS) % len(LINES)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markersize": 4,
+        "label": model,
+    }
+
+
+def draw(
+    into: Callable[[Axes], None],
+    size: tuple[float, float] = SIZE,
+    columns: int = 3,
+    title: str | None = None,
+) -> bytes:
+    """An SVG picture of one pair of axes, with its legend below; same values, same bytes."""
+    with matplotlib.rc_context({"svg.hashsalt": "possibleworlds", "font.size": 11}):
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots()
+        into(axes)
+        axes.grid(alpha=0.3)
+        axes.set_axisbelow(True)
+        look = {"frameon": False, "fontsize": "small", "title_fontsize": "small"}
+        figure.legend(loc="outside lower center", ncols=columns, title=title, **look)
+        file = BytesIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
+
+
+def percent(values: Iterable[float]) -> list[float]:
+    """Shares in percent."""
+    return [100 * value for value in values]
+
+
+def logarithmic(axes: Axes, ticks: Sequence[int]) -> None:
+    """A logarithmic x axis that shows these numbers as they are."""
+    axes.set_xscale("log")
+    axes.set_xticks(list(ticks), [str(tick) for tick in ticks])
+    axes.minorticks_off()
+
+
+def plain_numbers(axis: Any) -> None:
+    """Ticks of a logarithmic axis as 3, 10 and 30, not as powers."""
+    axis.set_major_locator(LogLocator(subs=(1, 3)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def worlds_in_training(found: Sequence[Found]) -> bytes:
+    """Validation error against training steps, a line for each number of worlds."""
+
+    def into(axes: Axes) -> None:
+        colours = matplotlib.colormaps["viridis"]
+        for i, row in enumerate(found):
+            steps = [point["step"] for point in row["curve"]]
+            # An error of 0 has no place on a logarithmic axis; half a wrong row in 5,000 has.
+            errors = [max(0.01, 100 * point["error"]) for point in row["curve"]]
+            shade = colours(0.8 * i / max(1, len(found) - 1))
+            worlds = row["worlds"]
+            marker = MARKERS[i % len(MARKERS)]
+            axes.plot(steps, errors, color=shade, marker=marker, markersize=4, label=str(worlds))
+        axes.set(xlabel="training steps", ylabel="validation error, %", yscale="log")
+        plain_numbers(axes.yaxis)
+
+    return draw(into, columns=4, title="worlds")
+
+
+def worlds_asked(in_training: Sequence[Found], asked: dict[str, dict[int, Value]]) -> bytes:
+    """Accuracy against the number of worlds, in training and evaluation or in evaluation alone."""
+
+    def into(axes: Axes) -> None:
+        ticks: set[int] = set()
+        if in_training:
+            by_worlds = {row["worlds"]: row["validation"] for row in in_training}
+            line(
+                axes,
+                by_worlds,
+                color="#000000",
+                linestyle="--",
+                marker="x",
+                label="trained with as many",
+            )
+            ticks |= by_worlds.keys()
+        for i, (file, found) in enumerate(asked.items()):
+            shape = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+            line(axes, found, label=file, markersize=4, **shape)
+            ticks |= found.keys()
+        logarithmic(axes, sorted(ticks))
+        axes.set(xlabel="worlds it is asked with", ylabel="accuracy, %")
+
+    return draw(into)
+
+
+def line(axes: Axes, values: dict[int, Value], **look: Any) -> None:
+    """A line of values in percent, with their spread over seeds where there is one."""
+    spread = [100 * (value.spread or 0.0) for value in values.values()]
+    means = percent(value.mean for value in values.values())
+    axes.errorbar(list(values), means, spread if any(spread) else None, capsize=2, **look)
+
+
+def sampling(rows: Sequence[Found]) -> bytes:
+    """Truth-table sampling and a network with worlds, at equal numbers of rows and worlds."""
+
+    def into(axes: Axes) -> None:
+        files = list(dict.fromkeys(row["file"] for row in rows))
+        for i, file in enumerate(files):
+            look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i]}
+            mine = [row for row in rows if row["file"] == file]
+            counts = [row["rows_or_worlds"] for row in mine]
+            sampled = percent(row["sampling"] for row in mine)
+            axes.plot(counts, sampled, linestyle="--", label=f"sampling, {file}", **look)
+            network = {row["rows_or_worlds"]: row[WITH_WORLDS] for row in mine if row[WITH_WORLDS]}
+            if network:
+                line(axes, network, label=f"network, {file}", **look)
+        logarithmic(axes, sorted({row["rows_or_worlds"] for row in rows}))
+        axes.set(xlabel="rows of the truth table, or worlds", ylabel="accuracy, %")
+
+    return draw(into, columns=2)
+
+
+def by_size(found: Sequence[Found], what: str, trained_up_to: int | None) -> bytes:
+    """Accuracy by the size of a pair, a line for each network, and where training ends."""
+
+    def into(axes: Axes) -> None:
+        for row in found:
+            parts = {s: part for s, part in row[what].items() if part["rows"] >= FEWEST_ROWS}
+            middles = [sum(map(int, (s.split("-")[0], s.split("-")[-1]))) / 2 for s in parts]
+            accuracies = percent(part["accuracy"] for part in parts.values())
+            axes.plot(middles, accuracies, **style(row["model"]))
+        axes.axhline(CHANCE, color="grey", linewidth=0.8)
+        if trained_up_to:
+            low, high = axes.get_xlim()
+            axes.axvspan(low, trained_up_to + 0.5, color="grey", alpha=0.12, zorder=0)
+            axes.set_xlim(low, high)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set(xlabel=f"{what} of a pair", ylabel="accuracy, %")
+
+    return draw(into)
+
+
+def permutation(rows: Sequence[Found]) -> bytes:
+    """Validation accuracy without and with symbol permutation, a line for each network."""
+
+    def into(axes: Axes) -> None:
+        places = range(len(rows))
+        without = percent(row["without"].mean for row in rows)
+        with_it = percent(row["with"].mean for row in rows)
+        axes.hlines(places, without, with_it, color="grey", linewidth=2, zorder=1)
+        axes.scatter(without, places, color=COLOURS[1], marker="s", label="without", zorder=2)
+        axes.scatter(
+            with_it, places, color=COLOURS[0], marker="o", label="with permutation", zorder=2
+        )
+        axes.set_yticks(list(places), [row["model"] for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set(xlabel="validation accuracy, %")
+
+    return draw(into, size=(SIZE[0], 1.6 + 0.35 * len(rows)))
+
+
+def learning_curves(found: Sequence[Found], against: str) -> bytes:
+    """Validation accuracy against pairs seen, or against minutes, a line for each network."""
+
+    def into(axes: Axes) -> None:
+        for row in found:
+            places = [
+                point["pairs"] if against == "pairs" else point["seconds"] / 60
+                for point in row["curve"]
+            ]
+            axes.plot(
+                places,
+                percent(point["validation"] for point in row["curve"]),
+                **style(row["model"]),
+            )
+        axes.axhline(CHANCE, color="grey", linewidth=0.8)
+        label = "pairs seen" if against == "pairs" else "minutes of training"
+        axes.set(xlabel=label, ylabel="validation accuracy, %", xscale="log")
+        if against == "minutes":
+            plain_numbers(axes.xaxis)
+
+    return draw(into)

@@ -1,0 +1,455 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from possibleworlds.data.paper import TABLE_1
+from possibleworlds.data.splits import free_splits, generate, paper_splits
+from possibleworlds.errors import UserError
+from possibleworlds.experiments import collect, findings, pages
+from possibleworlds.experiments.evaluations import evaluate_into, read_evaluations
+from possibleworlds.experiments.report import Wanted, best, results_table, write_report
+from possibleworlds.logic.formula import LETTERS, OPERATORS
+from possibleworlds.models.registry import REGISTRY
+from possibleworlds.training.loop import Job, train
+
+
+def make_run(
+    folder: Path,
+    model: str = "treenet",
+    seed: int = 0,
+    validation: float = 0.7,
+    tests: dict[str, float] | None = None,
+    finished: bool = True,
+    data: str = "d",
+    **settings: Any,
+) -> Path:
+    """A run folder as training and evaluation leave it, without weights."""
+    folder.mkdir(parents=True)
+    training = {"batch_size": 64, "permute_symbols": True, "epochs": 1.0}
+    own = {name: value for name, value in settings.items() if name not in training}
+    run = {
+        "format": 1,
+        "version": "0.1.0",
+        "model": model,
+        "settings": own,
+        "training": {**training, **{k: v for k, v in settings.items() if k in training}},
+        "seed": seed,
+        "vocabulary": [*OPERATORS, *LETTERS],
+        "data": {"train.txt": data * 64, "validate.txt": data * 64},
+        "torch": "2",
+        "metrics": {
+            "step": 200,
+            "seconds": 30.0 + seed,
+            "pairs_per_second": 1000.0,
+            "best_step": 200,
+            "validation": validation,
+            "parameters": 1234,
+            "finished": finished,
+        },
+    }
+    (folder / "run.json").write_text(json.dumps(run))
+    lines = [
+        {"step": 100 * i, "seconds": 15.0 * i, "loss": 0.6, "accuracy": 0.6, "validation": v}
+        for i, v in ((1, 0.5), (2, validation))
+    ]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    parts = {"rows": 100, "accuracy": 0.6}
+    found = {
+        key: {
+            "rows": 100,
+            "correct": round(100 * accuracy),
+            "accuracy": accuracy,
+            "interval": [0.0, 1.0],
+            "by_variables": {"3": {**parts, "accuracy": accuracy}},
+            "by_operators": {"5-9": {**parts, "accuracy": accuracy}},
+        }
+        for key, accuracy in (tests or {}).items()
+    }
+    if found:
+        (folder / "evaluation.json").write_text(json.dumps(found))
+    return folder
+
+
+def cells(table: pages.Table, network: str) -> dict[str, str]:
+    """The first line of a network, by the names of the columns."""
+    (line,) = (row for row in table.rows if row[0] == network)
+    return dict(zip(table.columns, line, strict=True))
+
+
+def silent(_: str) -> None:
+    pass
+
+
+def wanted(*folders: Path, data: tuple[Path, ...] = ()) -> Wanted:
+    return Wanted(list(folders), list(data), "possibleworlds report RUNS --out OUT")
+
+
+def test_mean_spread_best_and_cost_over_seeds(tmp_path: Path) -> None:
+    for seed, accuracy in enumerate((0.70, 0.72, 0.74)):
+        tests = {"data/test_easy": accuracy, "data/test_hard": 0.6}
+        make_run(tmp_path / f"tree-{seed}", seed=seed, tests=tests)
+    make_run(tmp_path / "bow", "mlp-bow", tests={"data/test_easy": 0.55, "data/test_hard": 0.65})
+    runs, _ = collect.find_runs([tmp_path])
+    table = results_table(findings.results(collect.choose(runs), []))
+    tree, bow = cells(table, "treenet"), cells(table, "mlp-bow")
+    assert (tree["easy"], tree["hard"]) == ("**72.0 ± 2.0**", "60.0 ± 0.0")
+    assert (bow["easy"], bow["hard"]) == ("55.0", "**65.0**")
+    assert tree["seeds"] == "3"
+    assert tree["parameters"] == "1,234"
+    assert tree["training"] == "31 s"
+    assert tree["pairs/s"] == "1,000"
+    theirs = table.rows[[row[0] for row in table.rows].index("treenet") + 1]
+    assert theirs[0] == "*paper*"
+    assert [cell.strip("*") for cell in theirs[2:8]] == [f"{p}" for p in REGISTRY["treenet"].paper]
+    assert [row[0] for row in table.rows[::2]] == ["mlp-bow", "treenet"]  # the paper's order
+
+
+def test_ties_are_all_best(tmp_path: Path) -> None:
+    for model, accuracy in (("treenet", 0.70004), ("treelstm", 0.7), ("lstm", 0.6)):
+        make_run(tmp_path / model, model, tests={"data/test_easy": accuracy})
+    runs, _ = collect.find_runs([tmp_path])
+    rows = findings.results(collect.choose(runs), [])
+    assert best(rows)["data", "test_easy"] == 70.0
+    table = results_table(rows)
+    shown = {row[0]: row[3] for row in table.rows[::2]}
+    assert shown == {"treenet": "**70.0**", "treelstm": "**70.0**", "lstm": "60.0"}
+
+
+def test_settings_are_selected_by_mean_validation_and_never_by_tests(tmp_path: Path) -> None:
+    # The best single run and the best test accuracy belong to settings that are worse on average.
+    for seed, validation in enumerate((0.9, 0.5)):
+        tests = {"data/test_easy": 0.99}
+        make_run(tmp_path / f"a{seed}", seed=seed, validation=validation, tests=tests, size=32)
+    for seed, validation in enumerate((0.75, 0.76)):
+        tests = {"data/test_easy": 0.60}
+        make_run(tmp_path / f"b{seed}", seed=seed, validation=validation, tests=tests, size=64)
+    runs, _ = collect.find_runs([tmp_path])
+    (group,) = collect.choose(runs)
+    assert {run.settings["size"] for run in group.runs} == {64}
+    assert group.validation.mean == pytest.approx(0.755)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"selected": ["a"]},
+        {
+            "networks": {
+                "treenet": {"selection": {"seeds": {"a": 0.6}}},
+                "lstm": {"selection": None},
+            }
+        },
+    ],
+)
+def test_only_what_a_sweep_has_selected_stands_in_the_results(
+    stored: dict[str, Any], tmp_path: Path
+) -> None:
+    make_run(tmp_path / "sweep" / "trials" / "a", validation=0.6, size=32)
+    make_run(tmp_path / "sweep" / "trials" / "b", validation=0.9, size=64)
+    (tmp_path / "sweep" / "sweep.json").write_text(json.dumps(stored))
+    for given in (tmp_path, tmp_path / "sweep", tmp_path / "sweep" / "trials"):
+        runs, _ = collect.find_runs([given])
+        (group,) = collect.choose(runs)
+        assert [run.path.name for run in group.runs] == ["a"]
+
+
+def test_one_sided_runs_and_other_data_stand_apart(tmp_path: Path) -> None:
+    make_run(tmp_path / "both", validation=0.6)
+    make_run(tmp_path / "left", validation=0.9, side="left")
+    make_run(tmp_path / "naive", validation=0.9, data="e")
+    runs, _ = collect.find_runs([tmp_path])
+    rows = findings.results(collect.choose(runs), [])
+    assert [row["trained_on"] for row in rows] == ["data dddddddd", "data eeeeeeee"]
+    (found,) = findings.one_sided(runs, [])
+    assert (found["side"], found["validation"].mean) == ("left", 0.9)
+
+
+def test_a_run_given_twice_or_copied_counts_once(tmp_path: Path) -> None:
+    make_run(tmp_path / "a")
+    make_run(tmp_path / "copy")
+    runs, _ = collect.find_runs([tmp_path, tmp_path / "a"])
+    (group,) = collect.choose(runs)
+    assert len(runs) == 2
+    assert len(group.runs) == 1
+    assert group.validation.spread is None
+
+
+def test_an_accuracy_needs_every_seed(tmp_path: Path) -> None:
+    make_run(tmp_path / "a", seed=0, tests={"data/test_easy": 0.7, "data/test_hard": 0.6})
+    make_run(tmp_path / "b", seed=1, tests={"data/test_easy": 0.8})
+    runs, _ = collect.find_runs([tmp_path])
+    (group,) = collect.choose(runs)
+    assert group.keys == ["data/test_easy"]
+
+
+def test_symbol_permutation_compares_runs_that_differ_in_nothing_else(tmp_path: Path) -> None:
+    make_run(tmp_path / "with", validation=0.8, tests={"data/test_easy": 0.75})
+    make_run(
+        tmp_path / "without", validation=0.7, tests={"data/test_easy": 0.7}, permute_symbols=False
+    )
+    make_run(tmp_path / "alone", "lstm", permute_symbols=False)
+    make_run(tmp_path / "other", "lstm", size=32)
+    runs, _ = collect.find_runs([tmp_path])
+    (row,) = findings.permutation(findings.permutation_twins(runs))
+    assert row["model"] == "treenet"
+    assert row["gain"] == pytest.approx(0.1)
+    assert row["gain_on_tests"] == {"data/test_easy": pytest.approx(0.05)}
+
+
+def test_worlds_in_training_and_in_evaluation(tmp_path: Path) -> None:
+    name = "possibleworldnet"
+    for worlds in (256, 4, 16):
+        make_run(tmp_path / f"w{worlds}", name, validation=0.5 + worlds / 1000, worlds=worlds)
+    make_run(
+        tmp_path / "asked",
+        name,
+        validation=0.95,
+        worlds=64,
+        tests={"data/validate": 0.9, "data/validate@4": 0.6, "data/test_easy": 0.9},
+        epochs=9.0,
+    )
+    runs, _ = collect.find_runs([tmp_path])
+    family = findings.worlds_in_training(findings.worlds_family(runs))
+    assert [row["worlds"] for row in family] == [4, 16, 256]
+    assert family[0]["curve"][1] == {"step": 200, "error": pytest.approx(0.496)}
+    (group,) = collect.choose(runs)
+    asked = findings.worlds_asked(group)
+    assert {n: value.mean for n, value in asked["data/validate"].items()} == {4: 0.6, 64: 0.9}
+    assert list(asked) == ["data/validate"]
+    assert list(findings.by_source(group)["data"]) == ["validate", "test_easy"]
+
+
+def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
+    make_run(tmp_path / "a", tests={"data/test_easy": 0.5, "data/test_hard": 0.7})
+    runs, _ = collect.find_runs([tmp_path])
+    (row,) = findings.by_size(collect.choose(runs))
+    assert row["variables"] == {"3": {"rows": 200, "accuracy": pytest.approx(0.6)}}
+    parts = {"3": {"rows": 1, "accuracy": 1.0}, "4": {"rows": 3, "accuracy": 0.0}}
+    assert findings.coarser(parts, 5) == {"0-4": {"rows": 4, "accuracy": 0.25}}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tiny networks trained for a moment, for every part of a report."""
+    folder = tmp_path_factory.mktemp("report")
+    generate(folder / "data", paper_splits(160, 40, 40, 40, 40, 20), 0)
+    generate(folder / "naive", free_splits(80, (1, 5), (1, 5), "naive"), 0)
+    small = {"epochs": 1, "evaluations": 2}
+    jobs: dict[str, tuple[str, str, dict[str, Any], int]] = {
+        "bow-0": ("mlp-bow", "data", {}, 0),
+        "bow-1": ("mlp-bow", "data", {}, 1),
+        "plain": ("mlp-bow", "data", {"permute_symbols": False}, 0),
+        "left": ("linear-bow", "data", {"side": "left"}, 0),
+        "naive-left": ("linear-bow", "naive", {"side": "left"}, 0),
+        "w2": ("possibleworldnet", "data", {"size": 4, "worlds": 2}, 0),
+        "w4": ("possibleworldnet", "data", {"size": 4, "worlds": 4}, 0),
+    }
+    for name, (model, data, given, seed) in jobs.items():
+        train(Job(model, folder / data, folder / "runs" / name, {**small, **given}, seed))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(trained: Path) -> Path:
+    asked = wanted(trained / "runs", data=(trained / "data", trained / "naive"))
+    return write_report(asked, trained / "report", True, silent).parent
+
+
+def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> None:
+    assert report.exists()
+    found = read_evaluations(trained / "runs" / "bow-0")
+    assert {f"data/{name}" for name in TABLE_1 if name != "train"} == found.keys()
+    said: list[str] = []
+    files = [trained / "data" / "test_easy.txt", trained / "naive" / "test_easy.txt"]
+    again = evaluate_into(trained / "runs" / "w4", files[:1], worlds=2, say=said.append)
+    assert "data/test_easy@2" in again
+    assert len(said) == 1
+    evaluate_into(trained / "runs" / "w4", files[:1], worlds=2, say=said.append)
+    assert len(said) == 1
+    assert "naive/test_easy" in read_evaluations(trained / "runs" / "naive-left")
+
+
+def test_the_page_needs_nothing_beside_itself(report: Path) -> None:
+    page = (report / "report.html").read_text()
+    assert not re.search(r"""(src|href)\s*=\s*(?!["'](data:|#))""", page)
+    assert not re.search(r"<(script|link|iframe|object)|@import|url\(", page)
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
+    assert page.count("<img ") == 8
+    for tag in ("div", "table", "tr", "figure", "details", "strong", "em", "h2", "nav"):
+        assert len(re.findall(rf"<{tag}[ >]", page)) == page.count(f"</{tag}>"), tag
+    for anchor in re.findall(r'href="#([^"]+)"', page):
+        assert f'id="{anchor}"' in page
+
+
+def test_every_part_is_there_and_markdown_has_its_pictures(report: Path) -> None:
+    text = (report / "report.md").read_text()
+    assert not re.search(r"^No |Not every", text, re.MULTILINE)
+    pictures = re.findall(r"!\[.*\]\((.*)\)", text)
+    assert len(pictures) == 8
+    for picture in pictures:
+        assert (report / picture).read_text().startswith("<?xml")
+    for part in (
+        "Table 1",
+        "`num(&)`",
+        "| test_exam |",
+        "naive (naive)",
+        "possibleworlds generate",
+    ):
+        assert part in text
+
+
+def test_markdown_html_and_json_agree(report: Path) -> None:
+    found = json.loads((report / "report.json").read_text())
+    text, page = (report / "report.md").read_text(), (report / "report.html").read_text()
+    for row in found["results"]:
+        value = row["accuracy"]["data"]["test_hard"]
+        shown = f"{100 * value['mean']:.1f}"
+        if value["spread"] is not None:
+            shown += f" ± {100 * value['spread']:.1f}"
+        (line,) = (
+            line for line in text.splitlines() if line.startswith(f"| {row['model']} | data ")
+        )
+        assert shown in line
+        assert shown in page
+    assert len(found["results"]) == 2
+    hard = [row for row in found["sampling"] if row["file"] == "data/test_hard"]
+    assert [row["rows_or_worlds"] for row in hard] == [32, 64, 128, 256]
+    assert all(row["possibleworldnet"]["mean"] >= 0 for row in hard)
+
+
+def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
+    found = json.loads((report / "report.json").read_text())
+    by_name = {Path(run["run"]).name: run for run in found["repeat"]}
+    assert set(by_name) == {path.name for path in (trained / "runs").iterdir()}
+    words = by_name["w4"]["command"].split()
+    assert words[:3] == ["possibleworlds", "train", "possibleworldnet"]
+    assert words[words.index("--data") + 1] == str(trained / "data")
+    assert {"worlds=4", "size=4", "epochs=1", "evaluations=2"} < set(words)
+    run = by_name["plain"]
+    assert "permute_symbols=false" in run["command"]
+    assert run["settings"]["batch_size"] == 64
+    assert len(run["data"]["train.txt"]) == 64
+    again = trained / "again"
+    command = [
+        sys.executable,
+        "-m",
+        *by_name["bow-1"]["command"].replace("RUN", str(again)).split(),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    stored = (json.loads((p / "run.json").read_text()) for p in (again, trained / "runs" / "bow-1"))
+    one, other = ({**run["metrics"], "seconds": 0, "pairs_per_second": 0} for run in stored)
+    assert one == other
+
+
+def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
+    make_run(tmp_path / "runs" / "a")
+    make_run(tmp_path / "runs" / "b", "lstm", finished=False)
+    write_report(wanted(tmp_path / "runs"), tmp_path / "out", False, silent)
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "possibleworlds report RUNS --out OUT --data DATA --evaluate" in text
+    assert text.count("\nNo ") == 7
+    assert f"Not finished, and left out: `{tmp_path / 'runs' / 'b'}`" in text
+    assert "| treenet | validation in training | **70.0** |" in text
+
+
+def test_same_runs_same_report(tmp_path: Path) -> None:
+    make_run(tmp_path / "runs" / "a", tests={"data/test_easy": 0.7})
+    pages_written = []
+    for out in ("one", "two"):
+        write_report(wanted(tmp_path / "runs"), tmp_path / out, False, silent)
+        pages_written.append((tmp_path / out / "report.html").read_bytes())
+    assert pages_written[0] == pages_written[1]
+
+
+def test_text_from_elsewhere_cannot_break_the_page() -> None:
+    section = pages.Section("A", [pages.Table(["<b>", "|"], [["`<i>*x*`", "a|b & **c**"]])])
+    page = pages.to_html("t", [section])
+    assert '<th class="word">&lt;b&gt;</th>' in page
+    assert "<code>&lt;i&gt;*x*</code>" in page
+    assert "a|b &amp; <strong>c</strong>" in page
+    assert "a\\|b" in pages.to_markdown("t", [section])
+
+
+def broken_run(folder: Path) -> None:
+    make_run(folder / "a")
+    (folder / "a" / "run.json").write_text("{")
+
+
+def run_without_a_metric(folder: Path) -> None:
+    path = make_run(folder / "a") / "run.json"
+    path.write_text(path.read_text().replace("pairs_per_second", "pairs"))
+
+
+def broken_evaluation(folder: Path) -> None:
+    make_run(folder / "a")
+    (folder / "a" / "evaluation.json").write_text('{"data/test_easy": 0.5}')
+
+
+def broken_metrics(folder: Path) -> None:
+    make_run(folder / "a")
+    (folder / "a" / "metrics.jsonl").write_text("[1]\n")
+
+
+def broken_sweep(folder: Path) -> None:
+    make_run(folder / "a")
+    (folder / "sweep.json").write_text("[]")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (lambda _: None, "not a folder"),
+        (lambda folder: folder.mkdir(), "no finished run"),
+        (lambda folder: make_run(folder / "a", finished=False), "no finished run"),
+        (broken_run, "run.json cannot be read"),
+        (run_without_a_metric, "run.json lacks pairs_per_second"),
+        (broken_evaluation, "evaluation.json does not hold evaluations"),
+        (broken_metrics, "metrics.jsonl cannot be read"),
+        (broken_sweep, "sweep.json cannot be read"),
+    ],
+)
+def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> None:
+    prepare(tmp_path / "runs")
+    with pytest.raises(UserError, match=message) as caught:
+        write_report(wanted(tmp_path / "runs"), tmp_path / "out", False, silent)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_bad_folders_are_one_line(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "runs" / "a")
+    with pytest.raises(UserError, match="none: not a folder"):
+        write_report(
+            wanted(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", False, silent
+        )
+    with pytest.raises(UserError, match=r"run.json: "):
+        write_report(wanted(tmp_path / "runs"), run / "run.json", False, silent)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    make_run(tmp_path / "runs" / "a")
+    command = [sys.executable, "-m", "possibleworlds", "report"]
+    done = subprocess.run(
+        [*command, "runs", "--out", "out"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "written: out/report.html\n")
+    assert (tmp_path / "out" / "report.json").exists()
+    done = subprocess.run(
+        [*command, "runs", "--out", "out", "--evaluate"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "error: --evaluate needs data to evaluate on: --data DIR\n"
+
+
+def test_help_needs_neither_torch_nor_matplotlib() -> None:
+    code = "import sys, possibleworlds.cli; print({'torch', 'matplotlib'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "set()\n"
