@@ -24,7 +24,7 @@ from possibleworlds.data.naive import naive_pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.alpha import pair_key
 from possibleworlds.logic.formula import LETTERS
-from possibleworlds.parallel import StopRequestedError, ordered_map, stop_requested
+from possibleworlds.parallel import OrderedMap, StopRequestedError, ordered_map, stop_requested
 
 Method = Literal["fourtuples", "naive", "mutated", "exam"]
 
@@ -146,10 +146,12 @@ def make_block(split: Split, seed: int, number: int) -> Block:
     return [(format_rows(unit), [pair_key(a, b) for a, b, _ in unit]) for unit in units]
 
 
-def make_rows(split: Split, seed: int, seen: Seen, workers: int) -> Iterator[str]:
+def make_rows(
+    split: Split, seed: int, seen: Seen, workers: int, spread: OrderedMap = ordered_map
+) -> Iterator[str]:
     """The lines of a split, a unit at a time: no pair seen before, up to renaming, none twice."""
     missing, fruitless = split.rows, 0
-    for block in ordered_map(partial(make_block, split, seed), count(), workers):
+    for block in spread(partial(make_block, split, seed), count(), workers):
         before = missing
         for lines, keys in block:
             if not seen.add_new(keys):
@@ -176,6 +178,7 @@ def generate(
     force: bool = False,
     prune_against: Sequence[Path] = (),
     progress: Callable[[str, int, int], None] = lambda *_: None,
+    spread: OrderedMap = ordered_map,
 ) -> dict[str, Any]:
     """Write a data set into a folder, finishing what an earlier run left, and describe it."""
     for split in splits:
@@ -200,7 +203,7 @@ def generate(
             continue
         digest, written = hashlib.sha256(), 0
         with stop_requested(signal.SIGINT) as stop, replacing(path) as file:
-            for lines in make_rows(split, seed, seen, workers):
+            for lines in make_rows(split, seed, seen, workers, spread):
                 if stop():
                     raise StopRequestedError
                 file.write(lines)
