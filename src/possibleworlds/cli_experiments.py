@@ -196,9 +196,8 @@ def lines(
                 working.append((name, settings, shown or f"{share:.0%}", percent(accuracy), left))
             elif result:
                 shown = "selected" if name in selected else f"done, rung {number + 1}"
-                cells = ("failed", result.failure) if result.failure else (shown, "")
-                accuracy = math.nan if result.failure else result.validation
-                line = (name, settings, cells[0], percent(accuracy), cells[1])
+                shown = f"failed: {result.failure}" if result.failure else shown
+                line = (name, settings, shown, percent(result.validation), "")
                 of_rung.append((result.validation, line))
         of_rung.sort(key=lambda pair: -pair[0])
         ended += [line for _, line in of_rung]

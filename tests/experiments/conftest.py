@@ -48,7 +48,7 @@ def outcome(sweep: Path) -> dict[str, Any]:
 
 
 NETWORKS = """
-import os, signal
+import os, signal, time
 from dataclasses import dataclass
 from pathlib import Path
 from torch import nn
@@ -71,6 +71,11 @@ class Plain(Model):
         codes = self.encode(batch.shares)
         return self.classifier(codes[batch.left], codes[batch.right])
 
+class Slow(Plain):
+    def forward(self, batch):
+        time.sleep(0.005 * self.training)
+        return super().forward(batch)
+
 class Counted(Plain):
     def forward(self, batch):
         if self.training and self.trained_steps == 0:
@@ -91,11 +96,13 @@ class Broken(Plain):
         return super().forward(batch)
 
 class Hopeless(Plain):
+    search_space = {"size": [4]}
+
     def forward(self, batch):
         raise ValueError("no way")
 
 class Killed(Plain):
-    search_space = {"size": [4, 5, 6]}
+    search_space = {"size": [4, 5]}
 
     def forward(self, batch):
         if self.settings.size == 4:

@@ -2,24 +2,32 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import possibleworlds.cli_experiments  # noqa: F401
+from possibleworlds import cli
+from possibleworlds.errors import UserError
+from possibleworlds.experiments.locks import held
 from tests.experiments.conftest import command, outcome, possible
 
-PLAIN = "networks:Plain"
+PLAIN, SLOW = "networks:Plain", "networks:Slow"
 
 
 def options(data: Path, epochs: int, out: str = "sweep") -> list[str]:
     return ["--data", str(data), "--out", out, "--budget", f"{epochs}epochs", "--workers", "2"]
 
 
-def test_a_sweep_from_plan_to_evaluation(data: Path, here: Path) -> None:
+def test_a_sweep_from_plan_to_evaluation(
+    data: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tests = shutil.copytree(data, here / "elsewhere")
     (tests / "train.txt").unlink()
     done = possible("sweep", PLAIN, *options(data, 24), "--test", tests, cwd=here)
@@ -49,61 +57,44 @@ def test_a_sweep_from_plan_to_evaluation(data: Path, here: Path) -> None:
     before = [path.stat().st_mtime_ns for path in files]
     possible("sweep", PLAIN, *options(data, 24), "--test", tests, cwd=here)
     assert [path.stat().st_mtime_ns for path in files] == before
-    status = possible("sweep", "--status", "sweep", cwd=here).stdout
-    assert status == done.stdout
-    refused = possible("sweep", PLAIN, *options(data, 48), cwd=here, code=2)
-    assert "holds a sweep of networks:Plain with 24 epochs, seed 0, not 48 epochs" in refused.stderr
+    assert possible("sweep", "--status", "sweep", cwd=here).stdout == done.stdout
+    monkeypatch.chdir(here)
+    with pytest.raises(UserError, match="a sweep of networks:Plain with 24 epochs, seed 0, not 48"):
+        cli.app(["sweep", PLAIN, *options(data, 48)], standalone_mode=False)
 
 
-@pytest.fixture(scope="module")
-def undisturbed(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of which nobody knows the networks but their module."""
-    from tests.experiments.conftest import NETWORKS
-
-    folder = tmp_path_factory.mktemp("undisturbed")
-    (folder / "networks.py").write_text(NETWORKS)
-    possible("sweep", PLAIN, *options(data, 480), cwd=folder)
-    return folder / "sweep"
-
-
-def in_the_middle_of(sweep: Path) -> bool:
-    """Whether some trial is at work, and not only just."""
-    from possibleworlds.experiments.locks import held
-
-    return any(0.3 < said.get("share", 0) < 0.9 for said in held(sweep / "locks").values())
+def middle_of(sweep: Path) -> list[dict[str, Any]]:
+    """What the trials at work say that are not at their beginning nor at their end."""
+    said = held(sweep / "locks").values()
+    return [trial for trial in said if 0.1 < trial.get("share", 0.0) < 0.9]
 
 
 def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
-    data: Path, here: Path, undisturbed: Path
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (here / "sweep").mkdir()
-    shutil.copy(undisturbed / "sweep.json", here / "sweep")  # times of this plan do not matter
-    for number in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
+    whole, parts = (["sweep", SLOW, *options(data, 360, out)] for out in ("whole", "parts"))
+    possible(*whole, cwd=here)
+    monkeypatch.chdir(here)
+    for number in (signal.SIGKILL, signal.SIGINT):
         running = subprocess.Popen(
-            command("sweep", PLAIN, *options(data, 480)),
-            cwd=here,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
+            command(*parts), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
-        while running.poll() is None and not in_the_middle_of(here / "sweep"):
+        while running.poll() is None and not middle_of(here / "parts"):
             time.sleep(0.02)
         assert running.poll() is None, "the sweep was over before it could be disturbed"
-        status = possible("sweep", "--status", "sweep", cwd=here).stdout
-        assert "% " in status
+        cli.app(["sweep", "--status", "parts"], standalone_mode=False)
+        assert re.search(r"Slow-\w{16} .* \d\d% ", capsys.readouterr().out)
         running.send_signal(number)
         _, said = running.communicate(timeout=60)
         assert "Traceback" not in said
-        if number == signal.SIGINT:
-            assert running.returncode == 130
-            assert "given again, goes on" in said
-            at_work = [
-                json.loads(path.read_text())["metrics"]
-                for path in (here / "sweep" / "trials").glob("*/run.json")
-            ]
-            assert any(0 < m["step"] and not m["finished"] for m in at_work)
-    possible("sweep", PLAIN, *options(data, 480), cwd=here)
-    assert outcome(here / "sweep") == outcome(undisturbed)
+        while held(here / "parts" / "locks"):
+            time.sleep(0.02)  # the trials of a killed sweep end a moment after it
+    assert running.returncode == 130
+    assert "given again, goes on" in said
+    runs = [json.loads(path.read_text()) for path in here.glob("parts/trials/*/run.json")]
+    assert any(run["metrics"]["step"] > 0 and not run["metrics"]["finished"] for run in runs)
+    possible(*parts)
+    assert outcome(here / "parts") == outcome(here / "whole")
 
 
 def test_two_sweeps_share_a_folder_and_the_work(data: Path, here: Path) -> None:
@@ -125,40 +116,25 @@ def test_two_sweeps_share_a_folder_and_the_work(data: Path, here: Path) -> None:
 
 
 def test_trials_that_fail_are_recorded_and_stop_nothing(data: Path, here: Path) -> None:
-    names = ["networks:Broken", "networks:Hopeless", PLAIN]
-    done = possible("sweep", *names, *options(data, 3 * 12), "--seed", "1", cwd=here, code=1)
-    stored = json.loads((here / "sweep" / "sweep.json").read_text())["networks"]
-    assert stored[PLAIN]["selection"]["validation"] > 0.4
-    assert stored["networks:Hopeless"]["selection"] is None
-    reasons = {
-        json.loads(path.read_text())["reason"]
-        for path in (here / "sweep" / "trials").glob("*/failed.json")
-    }
-    assert "ValueError: no way" in reasons
-    assert done.stdout.count("failed") == len(
-        list((here / "sweep" / "trials").glob("*/failed.json"))
-    )
-    possible("sweep", *names, *options(data, 3 * 12), "--seed", "1", cwd=here, code=1)
-
-
-def test_all_sorts_of_failure(data: Path, here: Path) -> None:
+    names = ["networks:Broken", "networks:Killed", "networks:Hopeless"]
     grid = ["--data", str(data), "--out", "sweep", "--grid", "paper", "--epochs", "2"]
-    possible("sweep", "networks:Broken", "networks:Killed", *grid, cwd=here)
+    done = possible("sweep", *names, *grid, cwd=here, code=1)
     stored = json.loads((here / "sweep" / "sweep.json").read_text())["networks"]
     assert stored["networks:Broken"]["selection"]["settings"]["size"] == 7
-    assert stored["networks:Killed"]["selection"]["settings"]["size"] in (5, 6)
-    failed = {}
+    assert stored["networks:Killed"]["selection"]["settings"]["size"] == 5
+    assert stored["networks:Hopeless"]["selection"] is None
+    failed: dict[str, list[str]] = {}
     for path in (here / "sweep" / "trials").glob("*/failed.json"):
         model = path.parent.name.split("-")[0]
-        reason = json.loads(path.read_text())["reason"]
-        failed.setdefault(model, []).append(reason)
-    assert len(failed["networks.Broken"]) == 9
+        failed.setdefault(model, []).append(json.loads(path.read_text())["reason"])
     assert set(failed["networks.Broken"]) == {
         "the loss is nan at step 7: try a lower learning_rate",
         "RuntimeError: can't allocate memory: you tried to allocate 1 TB",
         "MemoryError",
     }
     assert failed["networks.Killed"] == ["its process was killed (out of memory?)"] * 3
+    assert failed["networks.Hopeless"] == ["ValueError: no way"] * 3
+    assert done.stdout.count("failed") == 9 + 3 + 3
 
 
 @pytest.mark.parametrize(
@@ -180,12 +156,13 @@ def test_all_sorts_of_failure(data: Path, here: Path) -> None:
     ],
 )
 def test_bad_input_is_one_clear_line(
-    arguments: list[str], problem: str, data: Path, tmp_path: Path
+    arguments: list[str], problem: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     filled = [argument.replace("DATA", str(data)) for argument in arguments]
-    done = possible(*filled, cwd=tmp_path, code=2)
-    assert problem in done.stderr
-    assert done.stderr.count("\n") == 1
+    with pytest.raises(UserError, match=problem) as caught:
+        cli.app(filled, standalone_mode=False)
+    assert "\n" not in str(caught.value)
     assert not os.listdir(tmp_path)
 
 

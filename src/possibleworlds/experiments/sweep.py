@@ -209,6 +209,8 @@ def make_plans(
 ) -> None:
     """Plan a search for each network that has none yet, and store the plans."""
     fingerprint = {name: sha256(data / name) for name in DATA_FILES}
+    for model in models:
+        resolve(model)  # complains of one that there is not, before anything is written
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -280,6 +282,8 @@ def splits_of(data: Path, tests: list[Path]) -> dict[str, Path]:
     """The files to evaluate: those beside the training data, and those of further folders."""
     splits = {path.stem: path for path in data_files([data])}
     for path in data_files(tests):
+        if not path.is_file():
+            raise UserError(f"{path}: No such file or directory")
         name = f"{path.resolve().parent.name}/{path.stem}"
         if splits.setdefault(name, path) != path:
             raise UserError(f"{path} and {splits[name]} are both called {name}")
