@@ -7,6 +7,7 @@ knows nothing of what it runs: all that lasts is in the files that calls write.
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -27,6 +28,7 @@ R = TypeVar("R")
 EngineName = Literal["local", "ray"]
 SECONDS_TO_STOP = 30.0
 """How long a call may take to save its work when it is told to stop."""
+SECONDS_TO_CONNECT = 10.0
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,11 @@ def import_ray(address: str | None) -> Any:
     except ModuleNotFoundError:
         raise UserError("ray is missing: pip install possibleworlds[ray]") from None
     try:
-        ray.init(address, log_to_driver=False, logging_level="error", ignore_reinit_error=True)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+        if port.isdecimal():  # Ray itself would keep on trying for minutes
+            socket.create_connection((host, int(port)), SECONDS_TO_CONNECT).close()
+        ray.init(address, log_to_driver=False, logging_level="error")
+    except (RuntimeError, ValueError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"no Ray cluster at {address or 'this machine'}: {reason}") from None
     return ray
