@@ -183,11 +183,12 @@ def lines(
     for number, rung in reversed(list(enumerate(search.rungs))):
         of_rung = []
         for name, (candidate, trial) in rung.items():
-            chosen = search.plan.candidates[candidate]
-            changed = chosen.given.items() - search.plan.base.items()
-            given = [f"{key}={chosen.given[key]}" for key in chosen.given if key in dict(changed)]
-            settings = f"{' '.join(given) or 'defaults'} seed={trial.seed}"
             said, result = at_work.get(name), search.results.get(name)
+            if not said and not result:
+                continue
+            chosen = search.plan.candidates[candidate]
+            given = [f"{k}={v}" for k, v in chosen.given.items() if v != search.plan.base[k]]
+            settings = f"{' '.join(given) or 'defaults'} seed={trial.seed}"
             if said:
                 share = float(said.get("share", 0.0))
                 shown = f"evaluating {said['evaluating']}" if "evaluating" in said else ""
