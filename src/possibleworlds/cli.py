@@ -88,6 +88,8 @@ def main() -> None:
         fail(str(error))
     except USAGE_ERROR as error:
         fail(error.format_message())
+    except typer.Abort:
+        sys.exit(130)  # Ctrl-C before there was anything to save
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise

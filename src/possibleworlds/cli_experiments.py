@@ -111,11 +111,14 @@ def sweep(
             with Live(console=err, auto_refresh=False, transient=True) as live:
 
                 def show() -> None:
-                    live.update(table(searches, runs_on.slots), refresh=err.is_terminal)
+                    if err.is_terminal:
+                        live.update(table(searches, runs_on.slots), refresh=True)
 
                 run(searches, data, splits, runs_on, stop, say, show)
     except StopRequestedError:
         interrupted("the same command, given again, goes on with the sweep")
+    finally:
+        runs_on.stop()
     show_status(folder)
     raise typer.Exit(not all(search.selected() for search in searches))
 

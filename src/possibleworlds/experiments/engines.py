@@ -186,6 +186,13 @@ class RayEngine:
         self.ray = import_ray(address)
         # What is lost with its node is begun anew by whoever asked for it, as in LocalEngine.
         self.remote = self.ray.remote(num_cpus=1, max_retries=0)(call_from)
+        known = self.ray.exceptions
+        self.deaths = (
+            known.LocalRayletDiedError,
+            known.NodeDiedError,
+            known.OutOfMemoryError,
+            known.WorkerCrashedError,
+        )
         self.running: dict[str, Any] = {}
 
     @property
@@ -203,7 +210,8 @@ class RayEngine:
         if not names:
             time.sleep(seconds)
             return {}
-        ready, _ = self.ray.wait(list(names), num_returns=1, timeout=seconds)
+        self.ray.wait(list(names), num_returns=1, timeout=seconds)
+        ready, _ = self.ray.wait(list(names), num_returns=len(names), timeout=0)
         ended: dict[str, Any] = {}
         for reference in ready:
             name = names[reference]
@@ -212,8 +220,11 @@ class RayEngine:
                 ended[name] = self.ray.get(reference)
             except UserError as error:
                 ended[name] = UserError(*error.args)
-            except self.ray.exceptions.RayError as error:
+            except self.deaths as error:
                 ended[name] = Died(f"its worker died: {str(error).splitlines()[0]}")
+            except self.ray.exceptions.RayError as error:
+                last = str(error).strip().splitlines()[-1]
+                ended[name] = UserError(f"a node of the cluster cannot do its work: {last}")
         return raised(ended)
 
     def stop(self) -> None:

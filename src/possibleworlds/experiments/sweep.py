@@ -164,10 +164,11 @@ class Search:
 
 
 @contextmanager
-def exclusively(sweep: Path) -> Iterator[None]:
+def exclusively(sweep: Path, stop: Stop) -> Iterator[None]:
     """Change sweep.json as the only process that does."""
     while not (lock := locks.acquire(sweep / LOCKS / "sweep")):
-        time.sleep(locks.BEAT)
+        if stop():
+            raise StopRequestedError
     try:
         yield
     finally:
@@ -215,7 +216,7 @@ def make_plans(
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror}") from None
-    with exclusively(folder):
+    with exclusively(folder, stop):
         stored = {
             "format": FORMAT,
             "version": possibleworlds.__version__,
@@ -273,7 +274,6 @@ def planned(
                 else paper_plan(kinds[model], asked.epochs or 10.0, asked.seed, filled)
             )
         if stop():
-            engine.stop()
             raise StopRequestedError
     return {model: plans[model] for model in models}
 
@@ -314,7 +314,7 @@ def run(
             if due:
                 continue
             if search.model not in recorded:
-                record(search)
+                record(search, stop)
                 recorded.add(search.model)
             for name in search.selected():
                 if not splits.keys() <= read_evaluation(sweep, name).keys():
@@ -349,12 +349,12 @@ def run(
             if stop():
                 raise StopRequestedError
     finally:
-        engine.stop()
+        engine.stop()  # lets trials save their work, whatever the reason
 
 
-def record(search: Search) -> None:
+def record(search: Search, stop: Stop) -> None:
     """Put the selection of a search into sweep.json."""
-    with exclusively(search.sweep):
+    with exclusively(search.sweep, stop):
         stored = read_sweep(search.sweep)
         network = stored["networks"][search.model]
         if network["selection"] != (selection := search.selection()):

@@ -9,6 +9,7 @@ The functions here are what runs on other processes and hosts: they share nothin
 
 import hashlib
 import json
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ import torch
 
 from possibleworlds.data.arrays import load_pairs, pairs_of
 from possibleworlds.data.files import count_lines, read_pairs
+from possibleworlds.errors import UserError
 from possibleworlds.experiments import locks
 from possibleworlds.experiments.grid import Speed
 from possibleworlds.models.registry import resolve
@@ -98,6 +100,7 @@ class LockLostError(Exception):
 
 def run_trial(sweep: Path, trial: Trial, data: Path) -> Ending:
     """Train a trial to its end, from its last checkpoint, unless that is being done elsewhere."""
+    check_shared(sweep, *(data / name for name in DATA_FILES))
     lock = locks.acquire(sweep / LOCKS / trial.name)
     if lock is None:
         return "busy"
@@ -129,15 +132,23 @@ def run_trial(sweep: Path, trial: Trial, data: Path) -> Ending:
     return "done"
 
 
+def check_shared(*paths: Path) -> None:
+    """Complain of files that this host does not see, which is no fault of a trial."""
+    for path in paths:
+        if not path.exists():
+            raise UserError(f"{socket.gethostname()} does not see {path}")
+
+
 def reason_of(error: Exception) -> str:
     """One line about an error."""
     first = (str(error).splitlines() or [""])[0]
     known = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return first if type(error).__module__ == "possibleworlds.errors" else known
+    return first if isinstance(error, UserError) else known
 
 
 def evaluate_trial(sweep: Path, name: str, splits: dict[str, Path]) -> Ending:
     """Evaluate a trial at its best validation step on every split, each once."""
+    check_shared(sweep / TRIALS / name, *splits.values())
     lock = locks.acquire(sweep / LOCKS / name)
     if lock is None:
         return "busy"
