@@ -61,6 +61,7 @@ class Settings:
 class Plain(Model):
     settings_class = Settings
     search_space = {"size": [4, 8], "learning_rate": [1e-3, 1e-2]}
+    training_defaults = {"evaluations": 4}  # each waits for the disk
 
     def __init__(self, settings):
         super().__init__(settings)
