@@ -66,6 +66,14 @@ Workers = Annotated[
     typer.Option(min=1, show_default="one a core", help="Processes to use."),
 ]
 CORES = cores()
+EngineOption = Annotated[
+    Literal["local", "ray"],
+    typer.Option("--engine", help="Processes of this machine, or a Ray cluster."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(help="Of the Ray cluster, if it is not the one of this machine."),
+]
 SHOWN_EVERY = 500
 """How many rows pass before a progress bar moves, which costs more than a row does."""
 USAGE_ERROR: Any = typer.BadParameter.__base__
@@ -77,12 +85,16 @@ def main() -> None:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    import possibleworlds.cli_experiments  # noqa: F401  adds its commands
+
     try:
         sys.exit(app(standalone_mode=False))
     except UserError as error:
         fail(str(error))
     except USAGE_ERROR as error:
         fail(error.format_message())
+    except typer.Abort:
+        sys.exit(130)  # Ctrl-C before there was anything to save
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
@@ -93,7 +105,7 @@ def main() -> None:
 
 def fail(message: str) -> NoReturn:
     """Say what is wrong and exit with code 2."""
-    err.print(f"error: {message}", soft_wrap=True)
+    err.print(f"error: {message}", soft_wrap=True, markup=False)
     sys.exit(2)
 
 
@@ -279,6 +291,8 @@ def generate(
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
     workers: Workers = CORES,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is in OUT.")] = False,
+    engine: EngineOption = "local",
+    address: Address = None,
 ) -> None:
     """Generate a data set: the paper's seven splits, or train, validate and test of your own.
 
@@ -294,6 +308,7 @@ def generate(
     from possibleworlds.data.files import data_files
     from possibleworlds.data.splits import PRESETS, free_splits
     from possibleworlds.data.splits import generate as generate_into
+    from possibleworlds.experiments.engines import make_map
 
     free = any(setting is not None for setting in (variables, operators, rows, method))
     if free and preset:
@@ -308,6 +323,7 @@ def generate(
         if free
         else PRESETS[preset or "paper"]
     )
+    spread = make_map(engine, address)
     with progress_bars() as progress:
         bars = {split.name: progress.add_task(split.name, total=split.rows) for split in splits}
         try:
@@ -319,6 +335,7 @@ def generate(
                 force,
                 data_files(prune_against or []),
                 lambda name, done, total: progress.update(bars[name], completed=done, total=total),
+                spread,
             )
         except (KeyboardInterrupt, StopRequestedError):
             progress.stop()

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from possibleworlds.errors import UserError
 
@@ -57,6 +57,15 @@ def begin_worker(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+class OrderedMap(Protocol):
+    """Whatever makes the results of tasks, in their order, somewhere."""
+
+    def __call__(
+        self, function: Callable[[T], R], tasks: Iterable[T], workers: int, /
+    ) -> Iterator[R]:
+        """The results of the tasks."""
 
 
 def ordered_map(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:

@@ -31,7 +31,7 @@ from possibleworlds.data.mutate import mutated_pairs
 from possibleworlds.data.naive import naive_pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import LETTERS
-from possibleworlds.parallel import StopRequestedError, ordered_map, stop_requested
+from possibleworlds.parallel import OrderedMap, StopRequestedError, ordered_map, stop_requested
 
 Method = Literal["fourtuples", "naive", "mutated", "exam"]
 
@@ -153,10 +153,12 @@ def make_block(split: Split, seed: int, number: int) -> Block:
     return [(format_rows(unit), list(islice(keys, len(unit)))) for unit in units]
 
 
-def make_rows(split: Split, seed: int, seen: Seen, workers: int) -> Iterator[str]:
+def make_rows(
+    split: Split, seed: int, seen: Seen, workers: int, spread: OrderedMap = ordered_map
+) -> Iterator[str]:
     """The lines of a split, a unit at a time: no pair seen before, up to renaming, none twice."""
     missing, fruitless = split.rows, 0
-    for block in ordered_map(partial(make_block, split, seed), count(), workers):
+    for block in spread(partial(make_block, split, seed), count(), workers):
         before = missing
         for lines, keys in block:
             if not seen.add_new(keys):
@@ -187,6 +189,7 @@ def generate(
     force: bool = False,
     prune_against: Sequence[Path] = (),
     progress: Report = lambda *_: None,
+    spread: OrderedMap = ordered_map,
 ) -> dict[str, Any]:
     """Write a data set into a folder, finishing what an earlier run left, and describe it."""
     for split in splits:
@@ -210,7 +213,7 @@ def generate(
                 remember(path, seen)
                 progress(split.name, split.rows, split.rows)
                 continue
-            rows = make_rows(split, seed, seen, workers)
+            rows = make_rows(split, seed, seen, workers, spread)
             manifest["splits"][split.name] = write_split(path, split, rows, progress)
             write_manifest(out, manifest)
         return manifest

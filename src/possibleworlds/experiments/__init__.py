@@ -1,1 +1,1 @@
-"""What many runs say together: collected, evaluated, and reported beside the paper's figures."""
+"""Sections 4 and 5: the grid search, where its trials run, and what runs say together."""

@@ -17,7 +17,8 @@ from possibleworlds.models.trees import Batch
 class LstmSettings:
     """Sizes of a network with LSTMs."""
 
-    size: int = 64  # of embeddings and cells
+    size: int = 64  # of cells
+    embedding_size: int = 64
     mlp_size: int = 64
     mlp_layers: int = 2
 
@@ -25,10 +26,10 @@ class LstmSettings:
 class LstmEncoder(nn.Module):
     """The final state of an LSTM over a sequence, or those of two in opposite directions."""
 
-    def __init__(self, size: int, bidirectional: bool) -> None:
+    def __init__(self, size: int, embedding_size: int, bidirectional: bool) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(N_SYMBOLS, size)
-        self.lstm = nn.LSTM(size, size, batch_first=True, bidirectional=bidirectional)
+        self.embedding = nn.Embedding(N_SYMBOLS, embedding_size)
+        self.lstm = nn.LSTM(embedding_size, size, batch_first=True, bidirectional=bidirectional)
         self.size = size * (1 + bidirectional)
 
     def forward(self, sequences: Sequences) -> Tensor:
@@ -50,6 +51,7 @@ class Lstm(Model):
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
         "size": [32, 64],
+        "embedding_size": [32, 64],
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
@@ -59,7 +61,7 @@ class Lstm(Model):
     def __init__(self, settings: LstmSettings) -> None:
         super().__init__(settings)
         s = settings
-        self.encoder = LstmEncoder(s.size, self.bidirectional)
+        self.encoder = LstmEncoder(s.size, s.embedding_size, self.bidirectional)
         self.classifier = Classifier(
             self.encoder.size, s.mlp_size, s.mlp_layers, self.seen_by_classifier
         )

@@ -24,7 +24,8 @@ from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, Batch, Calls, 
 class TreeLSTMSettings:
     """Sizes of a TreeLSTM."""
 
-    size: int = 64
+    size: int = 64  # of cells
+    embedding_size: int = 64
     mlp_size: int = 64
     mlp_layers: int = 2
 
@@ -36,6 +37,7 @@ class TreeLSTM(Model):
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
         "size": [32, 64],
+        "embedding_size": [32, 64],
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
@@ -43,10 +45,10 @@ class TreeLSTM(Model):
     def __init__(self, settings: TreeLSTMSettings) -> None:
         super().__init__(settings)
         s = settings
-        d, binary = s.size, N_OPERATORS - 1
-        self.embedding = nn.Parameter(torch.randn(N_VARIABLES, d))
-        self.w_leaf = nn.Parameter(uniform(d, 3 * d, fan_in=d))  # u, i, o
-        self.b_leaf = nn.Parameter(uniform(3 * d, fan_in=d))
+        d, e, binary = s.size, s.embedding_size, N_OPERATORS - 1
+        self.embedding = nn.Parameter(torch.randn(N_VARIABLES, e))
+        self.w_leaf = nn.Parameter(uniform(e, 3 * d, fan_in=e))  # u, i, o
+        self.b_leaf = nn.Parameter(uniform(3 * d, fan_in=e))
         self.w_not = nn.Parameter(uniform(d, 4 * d, fan_in=d))  # u, i, o, f
         self.b_not = nn.Parameter(uniform(4 * d, fan_in=d))
         self.w_binary = nn.Parameter(uniform(binary, 2 * d, 5 * d, fan_in=2 * d))  # u, i, o, f, f

@@ -1,0 +1,213 @@
+"""The commands of the experiments, which join those of cli.py."""
+
+import math
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from possibleworlds.cli import (
+    CORES,
+    Address,
+    EngineOption,
+    Workers,
+    app,
+    columns,
+    err,
+    interrupted,
+    out,
+)
+from possibleworlds.errors import UserError
+from possibleworlds.parallel import StopRequestedError, stop_requested
+
+if TYPE_CHECKING:
+    from possibleworlds.experiments.grid import Plan
+    from possibleworlds.experiments.sweep import Search
+
+SHOWN = 3
+"""How many of the best trials of a network the live table shows."""
+
+
+@app.command()
+def sweep(
+    models: Annotated[
+        list[str] | None, typer.Argument(metavar="MODEL...", help="Networks, or module:Class.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Has train.txt and validate.txt.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="SWEEP", help="The folder of the sweep.")
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Core-hours for all the networks, or 100epochs; else 2h."),
+    ] = None,
+    grid: Annotated[
+        Literal["paper"] | None, typer.Option(help="The whole grid, instead of a budget.")
+    ] = None,
+    epochs: Annotated[
+        float | None, typer.Option(help="How long a trial of the whole grid is; else 10.")
+    ] = None,
+    test: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FOLDER", help="Evaluate what is selected on these files, too."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32, help="Of the sample and trials.")] = 0,
+    engine: EngineOption = "local",
+    address: Address = None,
+    workers: Workers = CORES,
+    status: Annotated[
+        Path | None, typer.Option(metavar="SWEEP", help="Only show how a sweep is getting on.")
+    ] = None,
+) -> None:
+    """Search the paper's grid for each network, by successive halving or in full.
+
+    Settings are selected on validate.txt alone; what is selected is trained with three seeds and
+    evaluated on every file beside it. Trials are never run twice, and those of an interrupted
+    sweep go on where they were: give the same command again.
+
+    Examples:
+
+        possibleworlds sweep treenet treelstm --data data --out sweep --budget 4h
+
+        possibleworlds sweep --status sweep
+    """
+    if status:
+        show_status(status)
+        return
+    if not models or data is None or folder is None:
+        raise UserError("a sweep needs networks, --data and --out; or --status")
+    if grid and budget:
+        raise UserError("--grid paper runs all of the grid; a --budget makes no sense with it")
+    if epochs is not None and not grid:
+        raise UserError("--epochs is for --grid paper; give --budget 100epochs instead")
+
+    from possibleworlds.experiments.engines import make_engine
+    from possibleworlds.experiments.grid import Budget
+    from possibleworlds.experiments.sweep import Asked, make_plans, run, searches_of, splits_of
+
+    models = list(dict.fromkeys(models))
+    whole = None if grid else Budget.parse(budget or "2h")
+    each = Budget(whole.amount / len(models), whole.unit) if whole else None
+    asked = Asked(each, (10.0 if epochs is None else epochs) if grid else None, seed)
+    data, folder = data.resolve(), folder.resolve()
+    splits = splits_of(data, [path.resolve() for path in test or []])
+    runs_on = make_engine(engine, workers, address)
+    try:
+        with stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
+            make_plans(folder, models, data, asked, runs_on, stop, say)
+            searches = searches_of(folder, models)
+            for search in searches:
+                after = duration(search.seconds_to_evaluate(splits))
+                say(f"{search.model}: {in_words(search.plan)}, then {after} to evaluate")
+            left = sum(search.seconds_left({}) for search in searches)
+            slots = runs_on.slots
+            say(f"left to train: {duration(left)} of one core, {duration(left / slots)} on {slots}")
+            with Live(console=err, auto_refresh=False, transient=True) as live:
+
+                def show() -> None:
+                    if err.is_terminal:
+                        live.update(table(searches, runs_on.slots), refresh=True)
+
+                run(searches, data, splits, runs_on, stop, say, show)
+    except StopRequestedError:
+        interrupted("the same command, given again, goes on with the sweep")
+    finally:
+        runs_on.stop()
+    show_status(folder)
+    raise typer.Exit(not all(search.selected() for search in searches))
+
+
+def say(line: str) -> None:
+    """Tell people something."""
+    err.print(Text(line), soft_wrap=True)
+
+
+def in_words(plan: "Plan") -> str:
+    """What a plan will run, and how long that takes."""
+    parts = []
+    for number, rung in enumerate(plan.rungs):
+        who = f"{rung.candidates:,} of {plan.grid_size:,} settings" if number == 0 else ""
+        who = who or f"the best {rung.candidates}"
+        seeds = f" with {rung.seeds} seeds" if rung.seeds > 1 else ""
+        parts.append(f"{who}{seeds}, {duration(plan.seconds_each(number))} each")
+    total = sum(plan.seconds(number) for number in range(len(plan.rungs)))
+    return f"{'; '.join(parts)}; {duration(total)} of one core"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def show_status(folder: Path) -> None:
+    """Print how a sweep is getting on."""
+    from possibleworlds.experiments.sweep import searches_of
+
+    out.print(table(searches_of(folder), None))
+
+
+def table(searches: "list[Search]", slots: int | None) -> Table:
+    """A line for each network and each of its trials; where slots are given, the best alone."""
+    from possibleworlds.experiments import locks
+    from possibleworlds.experiments.trials import LOCKS
+
+    found = columns("trial", "settings", "progress", "validation", "time left")
+    at_work = locks.held(searches[0].sweep / LOCKS)
+    shares = {name: float(said.get("share", 0.0)) for name, said in at_work.items()}
+    for search in searches:
+        due = search.due()
+        done = len(search.rungs[-1]) - len(due)
+        where = f"rung {len(search.rungs)} of {len(search.plan.rungs)}"
+        left = search.seconds_left(shares)
+        wait = duration(left / (slots or max(1, len(at_work))))
+        found.add_row(
+            Text(search.model, style="bold"), where, f"{done} of {done + len(due)}", "", wait
+        )
+        for line in lines(search, at_work, SHOWN if slots else None):
+            found.add_row(*(Text(cell) for cell in line))
+    return found
+
+
+def lines(
+    search: "Search", at_work: dict[str, dict[str, Any]], best: int | None
+) -> list[tuple[str, str, str, str, str]]:
+    """The trials that have begun: those at work, then the others of each rung, best first."""
+    selected = {} if search.due() else search.selected()
+    working, ended = [], []
+    for number, rung in reversed(list(enumerate(search.rungs))):
+        of_rung = []
+        for name, (candidate, trial) in rung.items():
+            said, result = at_work.get(name), search.results.get(name)
+            if not said and not result:
+                continue
+            chosen = search.plan.candidates[candidate]
+            given = [f"{k}={v}" for k, v in chosen.given.items() if v != search.plan.base[k]]
+            settings = f"{' '.join(given) or 'defaults'} seed={trial.seed}"
+            if said:
+                share = float(said.get("share", 0.0))
+                shown = f"evaluating {said['evaluating']}" if "evaluating" in said else ""
+                left = "" if shown else duration(chosen.seconds[number] * (1 - share))
+                accuracy = result.validation if result else said.get("validation", math.nan)
+                working.append((name, settings, shown or f"{share:.0%}", percent(accuracy), left))
+            elif result:
+                shown = "selected" if name in selected else f"done, rung {number + 1}"
+                shown = f"failed: {result.failure}" if result.failure else shown
+                line = (name, settings, shown, percent(result.validation), "")
+                of_rung.append((result.validation, line))
+        of_rung.sort(key=lambda pair: -pair[0])
+        ended += [line for _, line in of_rung]
+    return working + ended[:best]
+
+
+def percent(accuracy: float) -> str:
+    """An accuracy, if it is known."""
+    return f"{accuracy:.2%}" if accuracy > 0 else ""

@@ -1,0 +1,362 @@
+"""A sweep: a search for each network, selection on validation alone, evaluation of what it selects.
+
+    SWEEP/sweep.json    for each network what was asked for, the plan, and the selection
+    SWEEP/trials/       a folder for each trial
+    SWEEP/locks/        who is at work on which trial, and how far it is
+
+Where a search stands follows from its plan and from the folders of trials. So any number of
+processes can work on one sweep, end at any moment, and go on where it was left.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import possibleworlds
+from possibleworlds.data.files import data_files
+from possibleworlds.data.splits import sha256
+from possibleworlds.errors import UserError
+from possibleworlds.experiments import locks
+from possibleworlds.experiments.engines import Died, Engine
+from possibleworlds.experiments.grid import (
+    SEEDS,
+    Budget,
+    Plan,
+    Speed,
+    halving_plan,
+    paper_plan,
+    sample,
+    starting_candidates,
+)
+from possibleworlds.experiments.trials import (
+    LOCKS,
+    Result,
+    Trial,
+    evaluate_trial,
+    measure,
+    read_evaluation,
+    read_result,
+    record_failure,
+    run_trial,
+    step_reached,
+)
+from possibleworlds.models.registry import resolve
+from possibleworlds.parallel import StopRequestedError
+from possibleworlds.training.checkpoint import write_json
+from possibleworlds.training.loop import DATA_FILES
+
+FORMAT = 1
+SWEEP = "sweep.json"
+MEASURED = 9
+"""How many points of a whole grid are measured to say how long it will take."""
+DEATHS = 3
+"""How often the process of a trial may die at the same step before that counts as a failure."""
+REST = 5.0
+"""Seconds until a trial that another process is at is looked at again."""
+
+Say = Callable[[str], None]
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user wants searched, for one network: the whole grid, or within a budget."""
+
+    budget: Budget | None
+    epochs: float | None
+    seed: int
+
+    def __str__(self) -> str:
+        length = f"{self.budget.amount:g} {self.budget.unit}" if self.budget else "the paper's grid"
+        for_epochs = f", {self.epochs:g} epochs each" if self.epochs else ""
+        return f"{length}{for_epochs}, seed {self.seed}"
+
+
+class Search:
+    """One network's way through its plan."""
+
+    def __init__(self, sweep: Path, model: str, plan: Plan, data: dict[str, str]) -> None:
+        self.sweep, self.model, self.plan, self.data = sweep, model, plan, data
+        self.results: dict[str, Result] = {}
+        self.rungs: list[dict[str, tuple[int, Trial]]] = []
+        """The trials of each rung reached so far, by name, with the candidate of each."""
+        self.begin(range(len(plan.candidates)))
+        self.due()
+
+    def begin(self, candidates: range | list[int]) -> None:
+        """Go to the next rung with these candidates."""
+        number = len(self.rungs)
+        trials = [
+            (i, Trial(self.model, self.plan.settings(i, number), self.plan.seed + seed, self.data))
+            for i in candidates
+            for seed in range(self.plan.rungs[number].seeds)
+        ]
+        self.rungs.append({trial.name: (i, trial) for i, trial in trials})
+        for name in self.rungs[-1]:
+            self.look(name)
+
+    def look(self, name: str) -> Result | None:
+        """Take note of how a trial ended, if it has."""
+        if name not in self.results and (result := read_result(self.sweep, name)):
+            self.results[name] = result
+        return self.results.get(name)
+
+    def due(self) -> list[Trial]:
+        """The trials to be run next; none when the search is over."""
+        while True:
+            due = [trial for _, trial in self.rungs[-1].values() if trial.name not in self.results]
+            survivors = self.ranked()
+            if due or self.is_last or not survivors:
+                return due
+            self.begin(survivors[: self.plan.rungs[len(self.rungs)].candidates])
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the search has got to its last rung."""
+        return len(self.rungs) == len(self.plan.rungs)
+
+    def ranked(self) -> list[int]:
+        """The candidates of the rung by accuracy, best first; none of those that failed."""
+        best: dict[int, float] = {}
+        for name, (candidate, _) in self.rungs[-1].items():
+            result = self.results.get(name)
+            if result and not result.failure:
+                best[candidate] = max(result.validation, best.get(candidate, 0.0))
+        return sorted(best, key=lambda candidate: (-best[candidate], candidate))
+
+    def selected(self) -> dict[str, float]:
+        """The trials of the best candidate of the last rung, best first, with their accuracies."""
+        if not self.is_last or not (ranked := self.ranked()):
+            return {}
+        accuracies = {
+            name: self.results[name].validation
+            for name, (candidate, _) in self.rungs[-1].items()
+            if candidate == ranked[0] and not self.results[name].failure
+        }
+        return dict(sorted(accuracies.items(), key=lambda item: -item[1]))
+
+    def selection(self) -> dict[str, Any] | None:
+        """What is said of the result in sweep.json: nothing where every trial failed."""
+        if not (found := self.selected()):
+            return None
+        best = next(iter(found))
+        settings = self.rungs[-1][best][1].settings
+        return {"trial": best, "validation": found[best], "settings": settings, "seeds": found}
+
+    def seconds_to_evaluate(self, splits: dict[str, Path]) -> float:
+        """What is expected for evaluating three seeds, by the sizes of the files."""
+        size = sum(path.stat().st_size for path in splits.values())
+        return SEEDS * self.plan.evaluation * size / splits["validate"].stat().st_size
+
+    def seconds_left(self, shares: dict[str, float]) -> float:
+        """What is left to do, in seconds of one core, with trials at work as far as they are."""
+        here = len(self.rungs) - 1
+        left = sum(self.plan.seconds(rung) for rung in range(here + 1, len(self.plan.rungs)))
+        for name, (candidate, _) in self.rungs[-1].items():
+            if name not in self.results:
+                left += self.plan.candidates[candidate].seconds[here] * (1 - shares.get(name, 0.0))
+        return left
+
+
+@contextmanager
+def exclusively(sweep: Path, stop: Stop) -> Iterator[None]:
+    """Change sweep.json as the only process that does."""
+    while not (lock := locks.acquire(sweep / LOCKS / "sweep")):
+        if stop():
+            raise StopRequestedError
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def read_sweep(folder: Path) -> dict[str, Any]:
+    """What sweep.json says, checked."""
+    path = folder / SWEEP
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{folder} is not a sweep: it has no {SWEEP}") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+        raise UserError(f"{path} has not the format {FORMAT} that this version reads")
+    return stored
+
+
+def searches_of(folder: Path, models: list[str] | None = None) -> list[Search]:
+    """Where the searches of a sweep stand."""
+    stored = read_sweep(folder)
+    networks = stored["networks"]
+    return [
+        Search(folder, model, Plan.read(networks[model]["plan"]), stored["data"])
+        for model in models or networks
+    ]
+
+
+def make_plans(
+    folder: Path,
+    models: list[str],
+    data: Path,
+    asked: Asked,
+    engine: Engine,
+    stop: Stop = lambda: False,
+    say: Say = lambda _: None,
+) -> None:
+    """Plan a search for each network that has none yet, and store the plans."""
+    fingerprint = {name: sha256(data / name) for name in DATA_FILES}
+    for model in models:
+        resolve(model)  # complains of one that there is not, before anything is written
+    try:
+        (folder / LOCKS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror}") from None
+    with exclusively(folder, stop):
+        stored = {
+            "format": FORMAT,
+            "version": possibleworlds.__version__,
+            "data": fingerprint,
+            "networks": {},
+        }
+        if (folder / SWEEP).exists():
+            stored = read_sweep(folder)
+        if stored["data"] != fingerprint:
+            raise UserError(f"{folder} holds a sweep on other data than {data}")
+        networks: dict[str, Any] = stored["networks"]  # type: ignore[assignment]
+        as_stored = json.loads(json.dumps(asdict(asked)))
+        for model in models:
+            before = networks.get(model, {}).get("asked", as_stored)
+            if before != as_stored:
+                budget = Budget(**before["budget"]) if before["budget"] else None
+                old = Asked(budget, before["epochs"], before["seed"])
+                raise UserError(f"{folder} holds a sweep of {model} with {old}, not {asked}")
+        new = [model for model in models if model not in networks]
+        for model, plan in planned(new, data, asked, engine, stop, say).items():
+            networks[model] = {"asked": as_stored, "plan": asdict(plan), "selection": None}
+        if new:
+            write_json(folder / SWEEP, stored)
+
+
+def planned(
+    models: list[str], data: Path, asked: Asked, engine: Engine, stop: Stop, say: Say
+) -> dict[str, Plan]:
+    """A plan for each network, by the speed that its candidates have here."""
+    kinds = {model: resolve(model) for model in models}
+    points = {
+        model: starting_candidates(kind, asked.budget, asked.seed)
+        if asked.budget
+        else sample(kind, MEASURED, asked.seed)
+        for model, kind in kinds.items()
+    }
+    plans: dict[str, Plan] = {}
+    waiting = list(models)
+    running: set[str] = set()
+    while len(plans) < len(models):
+        while waiting and len(running) < engine.slots:
+            model = waiting.pop(0)
+            say(f"{model}: measuring the speed of {len(points[model])} settings")
+            engine.submit(model, measure, model, points[model], data)
+            running.add(model)
+        for model, found in engine.wait(0.5).items():
+            running.discard(model)
+            # A network that cannot even be measured is planned all the same: its trials say why.
+            speeds = [None] * len(points[model]) if isinstance(found, Died) else found
+            known = [speed for speed in speeds if speed] or [Speed()]
+            filled = [speed or known[0] for speed in speeds]
+            plans[model] = (
+                halving_plan(kinds[model], asked.budget, asked.seed, points[model], filled)
+                if asked.budget
+                else paper_plan(kinds[model], asked.epochs or 10.0, asked.seed, filled)
+            )
+        if stop():
+            raise StopRequestedError
+    return {model: plans[model] for model in models}
+
+
+def splits_of(data: Path, tests: list[Path]) -> dict[str, Path]:
+    """The files to evaluate: those beside the training data, and those of further folders."""
+    splits = {path.stem: path for path in data_files([data])}
+    for path in data_files(tests):
+        if not path.is_file():
+            raise UserError(f"{path}: No such file or directory")
+        name = f"{path.resolve().parent.name}/{path.stem}"
+        if splits.setdefault(name, path) != path:
+            raise UserError(f"{path} and {splits[name]} are both called {name}")
+    return splits
+
+
+def run(
+    searches: list[Search],
+    data: Path,
+    splits: dict[str, Path],
+    engine: Engine,
+    stop: Stop = lambda: False,
+    say: Say = lambda _: None,
+    show: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the trials of all searches, record what is selected, and evaluate it."""
+    sweep = searches[0].sweep
+    deaths: Counter[tuple[str, int]] = Counter()
+    rest_until: dict[str, float] = {}
+    running: dict[str, Search] = {}
+    recorded: set[str] = set()
+
+    def jobs() -> Iterator[tuple[Search, str, tuple[Any, ...]]]:
+        for search in searches:
+            due = search.due()
+            for trial in due:
+                yield search, trial.name, (run_trial, sweep, trial, data)
+            if due:
+                continue
+            if search.model not in recorded:
+                record(search, stop)
+                recorded.add(search.model)
+            for name in search.selected():
+                if not splits.keys() <= read_evaluation(sweep, name).keys():
+                    yield search, name, (evaluate_trial, sweep, name, splits)
+
+    try:
+        while todo := list(jobs()):
+            for search, name, call in todo:
+                if len(running) >= engine.slots:
+                    break
+                if name not in running and rest_until.get(name, 0.0) <= time.monotonic():
+                    running[name] = search
+                    engine.submit(name, *call)
+            for name, ending in engine.wait(0.5).items():
+                search = running.pop(name)
+                was_known = name in search.results
+                if isinstance(ending, Died):
+                    step = step_reached(sweep, name)
+                    deaths[name, step] += 1
+                    say(f"{name}: {ending.reason}; at step {step}")
+                    if deaths[name, step] == DEATHS:
+                        if was_known:
+                            raise UserError(f"{name} cannot be evaluated: {ending.reason}")
+                        record_failure(sweep, name, ending.reason)
+                result = search.look(name)
+                # Another process is at it, or a shared file system is late with the news.
+                if ending == "busy" or (ending == "done" and not result):
+                    rest_until[name] = time.monotonic() + REST
+                if result and not was_known:
+                    say(f"{name}: {result.failure or f'{result.validation:.2%} of validation'}")
+            show()
+            if stop():
+                raise StopRequestedError
+    finally:
+        engine.stop()  # lets trials save their work, whatever the reason
+
+
+def record(search: Search, stop: Stop) -> None:
+    """Put the selection of a search into sweep.json."""
+    with exclusively(search.sweep, stop):
+        stored = read_sweep(search.sweep)
+        network = stored["networks"][search.model]
+        if network["selection"] != (selection := search.selection()):
+            network["selection"] = selection
+            write_json(search.sweep / SWEEP, stored)

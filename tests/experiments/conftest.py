@@ -1,0 +1,119 @@
+"""What the tests of the experiments share: data small enough to be quick, and the command."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from possibleworlds.data.splits import free_splits, generate
+from possibleworlds.training.checkpoint import RUN
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    generate(folder, free_splits(400, (1, 4), (1, 5), "fourtuples"), seed=0)
+    return folder
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "possibleworlds", *map(str, arguments)]
+
+
+def possible(
+    *arguments: str | Path, cwd: Path | None = None, code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, cwd=cwd, timeout=300)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def outcome(sweep: Path) -> dict[str, Any]:
+    """All that a sweep found, without the times it took."""
+    stored = json.loads((sweep / "sweep.json").read_text())
+    found: dict[str, Any] = {name: n["selection"] for name, n in stored["networks"].items()}
+    for trial in sorted((sweep / "trials").iterdir()):
+        if (trial / RUN).exists():
+            run = json.loads((trial / RUN).read_text())
+            for of_time in ("seconds", "pairs_per_second"):
+                del run["metrics"][of_time]
+            weights = (trial / "model.safetensors").read_bytes()
+            evaluation = trial / "evaluation.json"
+            found[trial.name] = run, weights, evaluation.exists() and evaluation.read_text()
+    return found
+
+
+NETWORKS = """
+import os, signal, time
+from dataclasses import dataclass
+from pathlib import Path
+from torch import nn
+from possibleworlds.models import Classifier, Model
+
+@dataclass(frozen=True)
+class Settings:
+    size: int = 8
+
+class Plain(Model):
+    settings_class = Settings
+    search_space = {"size": [4, 8], "learning_rate": [1e-3, 1e-2]}
+    training_defaults = {"evaluations": 4}  # each waits for the disk
+
+    def __init__(self, settings):
+        super().__init__(settings)
+        self.encode = nn.Sequential(nn.Linear(30, settings.size), nn.Tanh())
+        self.classifier = Classifier(settings.size, settings.size, 2)
+
+    def forward(self, batch):
+        codes = self.encode(batch.shares)
+        return self.classifier(codes[batch.left], codes[batch.right])
+
+class Slow(Plain):
+    def forward(self, batch):
+        time.sleep(0.005 * self.training)
+        return super().forward(batch)
+
+class Counted(Plain):
+    def forward(self, batch):
+        if self.training and self.trained_steps == 0:
+            with open(Path(__file__).with_name("begun.txt"), "a") as file:
+                file.write("begun\\n")
+        return super().forward(batch)
+
+class Broken(Plain):
+    search_space = {"size": [4, 5, 6, 7]}
+
+    def forward(self, batch):
+        if self.trained_steps > 5 and self.settings.size == 4:
+            return super().forward(batch) * float("nan")
+        if self.settings.size == 5:
+            raise RuntimeError("can't allocate memory: you tried to allocate 1 TB")
+        if self.settings.size == 6:
+            raise MemoryError
+        return super().forward(batch)
+
+class Hopeless(Plain):
+    search_space = {"size": [4]}
+
+    def forward(self, batch):
+        raise ValueError("no way")
+
+class Killed(Plain):
+    search_space = {"size": [4, 5]}
+
+    def forward(self, batch):
+        if self.settings.size == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().forward(batch)
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder with networks whose grids are small, or which fail in all sorts of ways."""
+    (tmp_path / "networks.py").write_text(NETWORKS)
+    return tmp_path

@@ -1,0 +1,169 @@
+"""Plans: the paper's grid to the letter, and halving that costs what it says."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from possibleworlds.errors import UserError
+from possibleworlds.experiments.grid import (
+    Budget,
+    Plan,
+    Speed,
+    complete,
+    grid,
+    halving_plan,
+    halvings,
+    paper_plan,
+    starting_candidates,
+)
+from possibleworlds.experiments.sweep import Search
+from possibleworlds.experiments.trials import Result, Trial
+from possibleworlds.models.registry import resolve
+
+LEARNING = 3 * 2 * 2  # learning rates, batch sizes, with and without symbol permutation
+SIZES = {  # section 4: what else is searched for each network, and how many values of each
+    "linear-bow": 2,  # embedding
+    "mlp-bow": 2 * 2 * 2,  # embedding, MLP size, MLP layers
+    "convnet": 2 * 2 * 2 * 3 * 3 * 2 * 4,  # the same; layers, kernel, channels, pooling
+    "lstm": 2 * 2 * 2 * 2,  # embedding, cell, MLP size, MLP layers
+    "bilstm": 2 * 2 * 2 * 2,
+    "lstm-traversal": 2 * 2 * 2 * 2,
+    "bilstm-traversal": 2 * 2 * 2 * 2,
+    "treenet": 2 * 2 * 2,  # embedding, MLP size, MLP layers
+    "treelstm": 2 * 2 * 2 * 2,  # embedding, cell, MLP size, MLP layers
+    "transformer": 2 * 3 * 3 * 3,  # embedding; layers, dropout, filter size
+    "possibleworldnet": 2 * 7,  # embedding; worlds, as in the paper's figure
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_whole_grid_is_the_papers(name: str) -> None:
+    model = resolve(name)
+    points = grid(model)
+    assert len(points) == LEARNING * SIZES[name]
+    assert len({json.dumps(complete(model, point)) for point in points}) == len(points)
+    plan = paper_plan(model, 10.0, 0, [Speed()])
+    assert [candidate.given for candidate in plan.candidates] == points
+    assert [(rung.candidates, rung.seeds) for rung in plan.rungs] == [(len(points), 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("2h", 7200), ("1.5h", 5400), ("90m", 5400), ("45 s", 45)]
+)
+def test_budgets(text: str, seconds: float) -> None:
+    assert Budget.parse(text) == Budget(seconds, "seconds")
+    assert Budget.parse("30epochs") == Budget(30, "epochs")
+    for wrong in ("", "2", "h", "-1h", "0h", "2 days"):
+        with pytest.raises(UserError, match="not a budget"):
+            Budget.parse(wrong)
+
+
+@pytest.mark.parametrize("text", ["90s", "10m", "2h", "48h", "2epochs", "300epochs"])
+def test_halving_costs_what_it_may(text: str) -> None:
+    model, budget = resolve("lstm"), Budget.parse(text)
+    given = starting_candidates(model, budget, 0)
+    assert given[0] == {}
+    speeds = [Speed(0.5, 1 + i % 5, 0.1) for i in range(len(given))]
+    plan = halving_plan(model, budget, 0, given, speeds)
+    assert len(plan.candidates) == plan.rungs[0].candidates == 3 ** halvings(budget, 192)
+    assert (plan.rungs[-1].candidates, plan.rungs[-1].seeds) == (1, 3)
+    if budget.unit == "seconds":
+        # Whoever survives: each candidate's trials take the time of the rung.
+        for rung in range(len(plan.rungs)):
+            for candidate in plan.candidates:
+                assert candidate.seconds[rung] == pytest.approx(plan.seconds_each(rung), rel=0.01)
+        total = sum(plan.seconds(rung) for rung in range(len(plan.rungs)))
+    else:
+        rungs = enumerate(plan.rungs)
+        total = sum(r.candidates * r.seeds * plan.candidates[0].epochs[i] for i, r in rungs)
+    assert total == pytest.approx(budget.amount, rel=0.01)
+
+
+def test_starting_candidates_are_a_seeded_sample_of_the_grid() -> None:
+    model, budget = resolve("treenet"), Budget.parse("2h")
+    given = starting_candidates(model, budget, 5)
+    assert given == starting_candidates(model, budget, 5)
+    assert given != starting_candidates(model, budget, 6)
+    assert len(given) == 27
+    assert all(point in grid(model) for point in given[1:])
+    assert len({json.dumps(complete(model, point)) for point in given}) == 27
+    assert len(starting_candidates(resolve("linear-bow"), Budget.parse("9999h"), 0)) == 9
+
+
+def test_a_plan_survives_its_file() -> None:
+    model, budget = resolve("treenet"), Budget.parse("90epochs")
+    given = starting_candidates(model, budget, 0)
+    plan = halving_plan(model, budget, 0, given, [Speed()] * len(given))
+    assert Plan.read(json.loads(json.dumps(asdict(plan)))) == plan
+
+
+def trial(**changes: Any) -> Trial:
+    settings = {**complete(resolve("treenet"), {"epochs": 2.0}), **changes}
+    return Trial("treenet", settings, 0, {"train.txt": "a", "validate.txt": "b"})
+
+
+def test_the_name_of_a_trial_is_of_all_that_decides_its_result() -> None:
+    first = trial()
+    shuffled = Trial("treenet", dict(reversed(first.settings.items())), 0, first.data)
+    again = Trial("treenet", json.loads(json.dumps(first.settings)), 0, first.data)
+    assert first.name == shuffled.name == again.name
+    others = [
+        trial(size=32),
+        trial(learning_rate=1e-4),
+        trial(epochs=3.0),
+        Trial("treelstm", first.settings, 0, first.data),
+        Trial("treenet", first.settings, 1, first.data),
+        Trial("treenet", first.settings, 0, {**first.data, "train.txt": "c"}),
+    ]
+    assert len({first.name, *(other.name for other in others)}) == 7
+    fixed = Trial("treenet", {"size": 8, "epochs": 1.5}, 3, {"train.txt": "a"})
+    assert fixed.name == "treenet-2a6b2e293f53d8fa"
+
+
+def halving_search(tmp_path: Path) -> Search:
+    model, budget = resolve("treenet"), Budget.parse("50epochs")
+    given = starting_candidates(model, budget, 0)
+    assert len(given) == 9
+    plan = halving_plan(model, budget, 0, given, [Speed()] * 9)
+    return Search(tmp_path, "treenet", plan, {"train.txt": "a", "validate.txt": "b"})
+
+
+def give(search: Search, accuracies: dict[int, float | str]) -> None:
+    for name, (candidate, _) in search.rungs[-1].items():
+        found = accuracies[candidate]
+        failed = isinstance(found, str)
+        search.results[name] = Result(failure=found) if failed else Result(validation=found)  # type: ignore[arg-type]
+
+
+def test_halving_keeps_the_best(tmp_path: Path) -> None:
+    search = halving_search(tmp_path)
+    assert len(search.due()) == 9
+    give(search, dict(enumerate([0.5, 0.9, "nan", 0.7, 0.8, 0.7, 0.1, 0.2, "nan"])))
+    second = search.due()
+    assert [candidate for candidate, _ in search.rungs[1].values()] == [
+        1,
+        4,
+        3,
+    ]  # the earlier of 7s
+    assert {t.settings["epochs"] for t in second} == {search.plan.candidates[1].epochs[1]}
+    give(search, {1: 0.6, 4: "nan", 3: 0.75})
+    last = search.due()
+    assert [candidate for candidate, _ in search.rungs[2].values()] == [3, 3, 3]
+    assert [t.seed for t in last] == [0, 1, 2]
+    names = [t.name for t in last]
+    search.results |= {names[0]: Result(0.8), names[1]: Result(0.9), names[2]: Result(failure="x")}
+    assert search.due() == []
+    assert search.selected() == {names[1]: 0.9, names[0]: 0.8}
+    selection = search.selection()
+    assert selection is not None
+    assert selection["trial"] == names[1]
+
+
+def test_a_search_in_which_all_fail_is_over(tmp_path: Path) -> None:
+    search = halving_search(tmp_path)
+    give(search, dict.fromkeys(range(9), "nan"))
+    assert search.due() == []
+    assert search.selection() is None

@@ -1,0 +1,92 @@
+"""Locks: one holder at a time, and none that is dead."""
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from possibleworlds.experiments import locks
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "BEAT", 0.05)
+    monkeypatch.setattr(locks, "PATIENCE", 1.0)
+    monkeypatch.setattr(locks, "PATIENCE_WITHOUT_PROCESS", 0.2)
+
+
+def test_a_lock_is_held_by_one_and_given_back(tmp_path: Path) -> None:
+    first = locks.acquire(tmp_path / "x")
+    assert first
+    first.progress = {"share": 0.5}
+    assert locks.acquire(tmp_path / "x") is None
+    assert locks.acquire(tmp_path / "y")
+    time.sleep(0.2)
+    assert locks.held(tmp_path)["x"]["share"] == 0.5
+    first.release()
+    assert "x" not in locks.held(tmp_path)
+    second = locks.acquire(tmp_path / "x")
+    assert second
+    assert [path.name for path in tmp_path.glob("x*")] == ["x.1"]
+    second.release()
+
+
+def hold(path: Path) -> None:
+    locks.acquire(path)
+    time.sleep(60)
+
+
+def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "x",))
+    process.start()
+    while not locks.held(tmp_path):
+        time.sleep(0.02)
+    assert locks.acquire(tmp_path / "x") is None
+    os.kill(process.pid or 0, signal.SIGKILL)
+    process.join()
+    lock = locks.acquire(tmp_path / "x")
+    assert lock
+    lock.release()
+
+
+def test_a_holder_that_stood_still_finds_its_lock_lost(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "x",))
+    process.start()
+    while not locks.held(tmp_path):
+        time.sleep(0.02)
+    os.kill(process.pid or 0, signal.SIGSTOP)
+    taken = locks.acquire(tmp_path / "x")  # only after it has been patient
+    assert taken
+    os.kill(process.pid or 0, signal.SIGCONT)
+    time.sleep(0.3)
+    assert not taken.lost
+    assert [path.name for path in tmp_path.iterdir()] == ["x.1"]
+    taken.path.with_name("x.2").touch()
+    time.sleep(0.3)
+    assert taken.lost
+    process.kill()
+    process.join()
+
+
+def compete(path: Path, wins: Path) -> None:
+    lock = locks.acquire(path)
+    if lock:
+        with wins.open("a") as file:
+            file.write("won\n")
+        time.sleep(1)
+
+
+def test_of_many_only_one_wins(tmp_path: Path) -> None:
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks" / "x.7").touch()  # given back
+    arguments = (tmp_path / "locks" / "x", tmp_path / "wins")
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=compete, args=arguments) for _ in range(8)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert (tmp_path / "wins").read_text() == "won\n"

@@ -1,0 +1,70 @@
+"""A Ray cluster gives what one machine gives, also where it loses a node on the way."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from possibleworlds.experiments.locks import held
+from tests.experiments.conftest import command, outcome, possible
+
+pytest.importorskip("ray", reason="ray is not installed: pip install possibleworlds[ray]")
+SLOW = "networks:Slow"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A cluster of two nodes, of one core each, on this machine."""
+    from ray.cluster_utils import Cluster
+
+    small = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
+    made = Cluster(initialize_head=True, head_node_args={**small, "include_dashboard": False})
+    made.add_node(**small)
+    made.wait_for_nodes()
+    yield made
+    made.shutdown()
+
+
+def test_generated_bytes_are_the_same(cluster: Any, tmp_path: Path) -> None:
+    settings = ["--rows", "2000", "--seed", "3"]
+    on_ray = ["--engine", "ray", "--address", cluster.address]
+    possible("generate", tmp_path / "local", *settings)
+    possible("generate", tmp_path / "ray", *settings, *on_ray)
+    for path in (tmp_path / "local").iterdir():
+        assert (tmp_path / "ray" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_sweep_that_loses_a_node_ends_as_one_on_a_single_machine(
+    cluster: Any, data: Path, here: Path
+) -> None:
+    options = ["--data", str(data), "--budget", "360epochs"]
+    possible("sweep", SLOW, *options, "--out", "local", "--workers", "2", cwd=here)
+    on_ray = ["--out", "ray", "--engine", "ray", "--address", cluster.address]
+    running = subprocess.Popen(
+        command("sweep", SLOW, *options, *on_ray),
+        cwd=here,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    while running.poll() is None:
+        at_work = [said for said in held(here / "ray" / "locks").values() if "share" in said]
+        if len(at_work) == 2:
+            break
+        time.sleep(0.02)
+    assert running.poll() is None, running.communicate()
+    cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+    _, said = running.communicate(timeout=300)
+    assert running.returncode == 0, said
+    assert "Traceback" not in said
+    assert "died" in said  # with the node, the trial that was on it
+    assert outcome(here / "ray") == outcome(here / "local")
+
+
+def test_no_cluster_is_said_in_one_line(data: Path, here: Path) -> None:
+    nowhere = ["--engine", "ray", "--address", "127.0.0.1:1"]
+    done = possible("sweep", SLOW, "--data", data, "--out", "s", *nowhere, cwd=here, code=2)
+    assert "error: no Ray cluster at 127.0.0.1:1" in done.stderr.splitlines()[-1]

@@ -1,0 +1,179 @@
+"""Sweeps: the same results whatever happens on the way."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import possibleworlds.cli_experiments  # noqa: F401
+from possibleworlds import cli
+from possibleworlds.errors import UserError
+from possibleworlds.experiments.locks import held
+from tests.experiments.conftest import command, outcome, possible
+
+PLAIN, SLOW = "networks:Plain", "networks:Slow"
+
+
+def options(data: Path, epochs: int, out: str = "sweep") -> list[str]:
+    return ["--data", str(data), "--out", out, "--budget", f"{epochs}epochs", "--workers", "2"]
+
+
+def test_a_sweep_from_plan_to_evaluation(
+    data: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = shutil.copytree(data, here / "elsewhere")
+    (tests / "train.txt").unlink()
+    done = possible("sweep", PLAIN, *options(data, 24), "--test", tests, cwd=here)
+    assert "3 of 4 settings" in done.stderr
+    assert "the best 1 with 3 seeds" in done.stderr
+    assert "of one core" in done.stderr
+    assert done.stdout.count("selected") == 3
+    stored = json.loads((here / "sweep" / "sweep.json").read_text())
+    assert stored["version"]
+    network = stored["networks"][PLAIN]
+    assert network["plan"]["seed"] == 0
+    assert [rung["candidates"] for rung in network["plan"]["rungs"]] == [3, 1]
+    trials = {path.name: path for path in (here / "sweep" / "trials").iterdir()}
+    assert len(trials) == 6
+    evaluated = {name for name, path in trials.items() if (path / "evaluation.json").exists()}
+    selection = network["selection"]
+    assert evaluated == set(selection["seeds"])
+    assert selection["validation"] == max(selection["seeds"].values())
+    for name in evaluated:
+        found = json.loads((trials[name] / "evaluation.json").read_text())
+        own = {path.stem for path in data.glob("*.txt")}
+        assert found.keys() == own | {"elsewhere/validate", "elsewhere/test_easy"}
+        assert found["validate"]["accuracy"] == selection["seeds"][name]
+        assert found["elsewhere/test_easy"] == found["test_easy"]
+
+    files = [here / "sweep" / "sweep.json", *(here / "sweep" / "trials").rglob("*.*")]
+    before = [path.stat().st_mtime_ns for path in files]
+    possible("sweep", PLAIN, *options(data, 24), "--test", tests, cwd=here)
+    assert [path.stat().st_mtime_ns for path in files] == before
+    assert possible("sweep", "--status", "sweep", cwd=here).stdout == done.stdout
+    monkeypatch.chdir(here)
+    with pytest.raises(UserError, match="a sweep of networks:Plain with 24 epochs, seed 0, not 48"):
+        cli.app(["sweep", PLAIN, *options(data, 48)], standalone_mode=False)
+
+
+def middle_of(sweep: Path) -> list[dict[str, Any]]:
+    """What the trials at work say that are not at their beginning nor at their end."""
+    said = held(sweep / "locks").values()
+    return [trial for trial in said if 0.1 < trial.get("share", 0.0) < 0.9]
+
+
+def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, parts = (["sweep", SLOW, *options(data, 360, out)] for out in ("whole", "parts"))
+    possible(*whole, cwd=here)
+    monkeypatch.chdir(here)
+    for number in (signal.SIGKILL, signal.SIGINT):
+        running = subprocess.Popen(
+            command(*parts), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        while running.poll() is None and not middle_of(here / "parts"):
+            time.sleep(0.02)
+        assert running.poll() is None, "the sweep was over before it could be disturbed"
+        cli.app(["sweep", "--status", "parts"], standalone_mode=False)
+        assert re.search(r"Slow-\w{16} .* \d\d% ", capsys.readouterr().out)
+        running.send_signal(number)
+        _, said = running.communicate(timeout=60)
+        assert "Traceback" not in said
+        while held(here / "parts" / "locks"):
+            time.sleep(0.02)  # the trials of a killed sweep end a moment after it
+    assert running.returncode == 130
+    assert "given again, goes on" in said
+    runs = [json.loads(path.read_text()) for path in here.glob("parts/trials/*/run.json")]
+    assert any(run["metrics"]["step"] > 0 and not run["metrics"]["finished"] for run in runs)
+    possible(*parts)
+    assert outcome(here / "parts") == outcome(here / "whole")
+
+
+def test_two_sweeps_share_a_folder_and_the_work(data: Path, here: Path) -> None:
+    both = [
+        subprocess.Popen(
+            command("sweep", "networks:Counted", *options(data, 240)),
+            cwd=here,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    said = [running.communicate(timeout=120) for running in both]
+    assert [running.returncode for running in both] == [0, 0], said
+    assert said[0][0] == said[1][0]
+    begun = (here / "begun.txt").read_text().splitlines()
+    assert len(begun) == 3 + 6  # candidates measured by one of the two, and trials
+
+
+def test_trials_that_fail_are_recorded_and_stop_nothing(data: Path, here: Path) -> None:
+    names = ["networks:Broken", "networks:Killed", "networks:Hopeless"]
+    grid = ["--data", str(data), "--out", "sweep", "--grid", "paper", "--epochs", "2"]
+    done = possible("sweep", *names, *grid, cwd=here, code=1)
+    stored = json.loads((here / "sweep" / "sweep.json").read_text())["networks"]
+    assert stored["networks:Broken"]["selection"]["settings"]["size"] == 7
+    assert stored["networks:Killed"]["selection"]["settings"]["size"] == 5
+    assert stored["networks:Hopeless"]["selection"] is None
+    failed: dict[str, list[str]] = {}
+    for path in (here / "sweep" / "trials").glob("*/failed.json"):
+        model = path.parent.name.split("-")[0]
+        failed.setdefault(model, []).append(json.loads(path.read_text())["reason"])
+    assert set(failed["networks.Broken"]) == {
+        "the loss is nan at step 7: try a lower learning_rate",
+        "RuntimeError: can't allocate memory: you tried to allocate 1 TB",
+        "MemoryError",
+    }
+    assert failed["networks.Killed"] == ["its process was killed (out of memory?)"] * 3
+    assert failed["networks.Hopeless"] == ["ValueError: no way"] * 3
+    assert done.stdout.count("failed") == 9 + 3 + 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["sweep"], "needs networks, --data and --out"),
+        (["sweep", "nonsense", "--data", "DATA", "--out", "s"], "no network called"),
+        (["sweep", "treenet", "--data", "nowhere", "--out", "s"], "nowhere"),
+        (["sweep", "treenet", "--data", "DATA", "--out", "s", "--budget", "soon"], "not a budget"),
+        (
+            ["sweep", "treenet", "--data", "DATA", "--out", "s", "--budget", "1h", "--grid=paper"],
+            "makes no sense",
+        ),
+        (["sweep", "treenet", "--data", "DATA", "--out", "s", "--epochs", "3"], "--grid paper"),
+        (["sweep", "treenet", "--data", "DATA", "--out", "s", "--test", "no"], "no: No such file"),
+        (["sweep", "treenet", "--data", "DATA", "--out", "s", "--address", "x"], "--engine ray"),
+        (["generate", "s", "--address", "x"], "--engine ray"),
+        (["sweep", "--status", "nowhere"], "nowhere is not a sweep"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    arguments: list[str], problem: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    filled = [argument.replace("DATA", str(data)) for argument in arguments]
+    with pytest.raises(UserError, match=problem) as caught:
+        cli.app(filled, standalone_mode=False)
+    assert "\n" not in str(caught.value)
+    assert not os.listdir(tmp_path)
+
+
+def test_without_ray_it_is_said_how_to_get_it(data: Path, tmp_path: Path) -> None:
+    try:
+        import ray  # noqa: F401
+    except ModuleNotFoundError:
+        pass
+    else:
+        pytest.skip("ray is installed")
+    for start in (["sweep", "treenet", "--data", str(data), "--out", "s"], ["generate", "s"]):
+        done = possible(*start, "--engine", "ray", cwd=tmp_path, code=2)
+        assert done.stderr == "error: ray is missing: pip install possibleworlds[ray]\n"
+    assert not os.listdir(tmp_path)
