@@ -22,8 +22,6 @@ from possibleworlds.training.evaluation import EVALUATION_SEED
 
 Assignment = dict[str, bool]
 
-WORLDS_AT_ONCE = 16
-"""After so many worlds, pairs that are refuted need no more."""
 PATIENCE = 4
 """A certified answer looks at so many times the worlds of the network's own answer, at most."""
 
@@ -99,17 +97,21 @@ def certify(
     network = with_worlds(model).eval()
     found: list[Assignment | None] = [None] * len(data)
     wanted, most = network.n_worlds, PATIENCE * network.n_worlds
+    at_once = max(1, wanted // 4)  # after which pairs that are refuted need no more
     left = np.arange(len(data))
     try:
-        for start in range(0, most, WORLDS_AT_ONCE):
+        for start in range(0, most, at_once):
             if not len(left):
                 break
-            network.n_worlds = min(WORLDS_AT_ONCE, most - start)
+            network.n_worlds = min(at_once, most - start)
             for rows, batch in data.in_order_of_size(left):
                 with torch.random.fork_rng(devices=[]):
                     torch.manual_seed(seed + start)
                     worlds = network.imagine(batch).worlds
-                assignments = network.assignments(worlds).cpu().numpy()
+                if worlds.stride(0) == 0:  # the same for all pairs, so to be read once
+                    assignments = network.assignments(worlds[:1]).cpu().numpy().repeat(len(rows), 0)
+                else:
+                    assignments = network.assignments(worlds).cpu().numpy()
                 for row, several in zip(rows.tolist(), assignments, strict=True):
                     if bits := refuting(data.pairs, row, several):
                         first = (bits & -bits).bit_length() - 1
