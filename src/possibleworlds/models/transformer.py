@@ -17,7 +17,7 @@ from possibleworlds.models.trees import Batch
 class TransformerSettings:
     """Sizes of a Transformer."""
 
-    size: int = 64
+    size: int = 32
     layers: int = 6  # of the encoder, and as many of the decoder
     heads: int = 4
     filter_size: int = 128
