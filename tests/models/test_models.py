@@ -248,7 +248,7 @@ def test_settings_are_checked() -> None:
     assert replace(training, epochs=3.0).epochs == 3.0
     for given_, problem in [
         ({"sizes": "3"}, "no setting 'sizes'"),
-        ({"size": "many"}, "size=many: not int"),
+        ({"size": "many"}, "size='many': not int"),
         ({"permute_symbols": "maybe"}, "not bool"),
         ({"batch_size": "6"}, "batch_size cannot be 6"),
         ({"permute_after": "-1"}, "permute_after cannot be -1"),

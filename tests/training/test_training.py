@@ -150,7 +150,7 @@ def test_two_processes_do_not_train_one_run(
 def test_the_best_validation_step_is_kept(data: Path, tmp_path: Path) -> None:
     trainer = train(quick("treenet", data, tmp_path / "run", epochs=6.0, evaluations=6))
     history = trainer.progress.history
-    best = max(history, key=lambda line: (line["validation"], -line["step"]))
+    best = max(history, key=lambda line: (line["validation"], line["step"]))
     assert trainer.progress.best_step == best["step"]
     model = possibleworlds.load(tmp_path / "run").model
     assert type(model).__name__ == "TreeNet"
