@@ -255,8 +255,8 @@ def test_settings_are_checked() -> None:
         ({"learning_rate": "-1"}, "learning_rate cannot be"),
         ({"side": "top"}, "side must be"),
         ({"schedule": "steep"}, "schedule cannot be"),
-        ({"epochs": "nan"}, "epochs cannot be nan"),
-        ({"minutes": "inf"}, "minutes cannot be inf"),
+        ({"epochs": "nan"}, "cannot have epochs=nan"),
+        ({"minutes": "inf"}, "cannot have minutes=inf"),
         ({"size": "0"}, "TreeNet cannot have size=0"),
     ]:
         with pytest.raises(UserError, match=problem):
