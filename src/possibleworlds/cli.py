@@ -269,8 +269,8 @@ def parse_range(text: str) -> tuple[int, int]:
 def generate(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to fill.")],
     preset: Annotated[
-        Literal["paper", "small"] | None,
-        typer.Option(help="122,000 rows as in the paper, or 4,000; else paper."),
+        Literal["paper", "quick", "small"] | None,
+        typer.Option(help="122,000 rows as in the paper, 25,000 or 4,000; else paper."),
     ] = None,
     variables: Annotated[
         str | None, typer.Option(metavar="LOW-HIGH", help="Free setting, else 1-10.")

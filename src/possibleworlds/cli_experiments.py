@@ -1,12 +1,17 @@
 """The commands of the experiments, which join those of cli.py."""
 
+import json
 import math
+import shlex
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.live import Live
+from rich.progress import TaskID
 from rich.table import Table
 from rich.text import Text
 
@@ -20,14 +25,18 @@ from possibleworlds.cli import (
     err,
     interrupted,
     out,
+    progress_bars,
 )
+from possibleworlds.data.paper import TABLE_1
 from possibleworlds.errors import UserError
 from possibleworlds.parallel import StopRequestedError, stop_requested
 
 if TYPE_CHECKING:
+    from possibleworlds.experiments.engines import Engine
     from possibleworlds.experiments.grid import Plan
     from possibleworlds.experiments.sweep import Search
 
+SPLITS = tuple(name for name in TABLE_1 if name != "train")
 SHOWN = 3
 """How many of the best trials of a network the live table shows."""
 
@@ -106,14 +115,8 @@ def sweep(
                 after = duration(search.seconds_to_evaluate(splits))
                 say(f"{search.model}: {in_words(search.plan)}, then {after} to evaluate")
             left = sum(search.seconds_left({}) for search in searches)
-            slots = runs_on.slots
-            say(f"left to train: {duration(left)} of one core, {duration(left / slots)} on {slots}")
-            with Live(console=err, auto_refresh=False, transient=True) as live:
-
-                def show() -> None:
-                    if err.is_terminal:
-                        live.update(table(searches, runs_on.slots), refresh=True)
-
+            say(f"left to train: {on_cores(left, runs_on.slots)}")
+            with live_table(searches, runs_on) as show:
                 run(searches, data, splits, runs_on, stop, say, show)
     except StopRequestedError:
         interrupted("the same command, given again, goes on with the sweep")
@@ -123,9 +126,112 @@ def sweep(
     raise typer.Exit(not all(search.selected() for search in searches))
 
 
+@contextmanager
+def live_table(searches: "list[Search]", engine: "Engine") -> Iterator[Callable[[], None]]:
+    """A table of trials on a terminal, and what brings it up to date."""
+    with Live(console=err, auto_refresh=False, transient=True) as live:
+
+        def show() -> None:
+            if err.is_terminal:
+                live.update(table(searches, engine.slots), refresh=True)
+
+        yield show
+
+
+@app.command()
+def reproduce(
+    preset: Annotated[
+        Literal["quick", "paper"], typer.Option(help="A quarter of an hour, or the paper's sizes.")
+    ] = "quick",
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="OUT", help="The folder of all that is made.")
+    ] = Path("reproduction"),
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Of the search with --preset paper, in core-hours; else 10h."),
+    ] = None,
+    test: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FOLDER", help="Prune against these files, and evaluate on them."),
+    ] = None,
+    workers: Workers = CORES,
+) -> None:
+    """Run all of the paper: generate, verify, train twelve networks, evaluate, report.
+
+    Ctrl-C loses nothing: the same command, given again, goes on.
+
+    Examples:
+
+        possibleworlds reproduce
+
+        possibleworlds reproduce --preset paper --budget 20h --out paper --test published
+    """
+    if budget and preset == "quick":
+        raise UserError("a quick run has no search; --budget is for --preset paper")
+
+    from possibleworlds.data.files import alone_in
+    from possibleworlds.experiments.engines import LocalEngine
+    from possibleworlds.experiments.grid import Budget
+    from possibleworlds.experiments.reproduce import Reproduction, paper, quick
+
+    chosen = paper(Budget.parse(budget or "10h")) if preset == "paper" else quick()
+    words = ["possibleworlds", "reproduce", "--preset", preset, "--out", str(folder)]
+    words += ["--budget", budget] if budget else []
+    words += [word for path in test or [] for word in ("--test", str(path))]
+    engine = LocalEngine(workers)
+    try:
+        with stop_requested(signal.SIGINT, signal.SIGTERM) as stop, alone_in(folder):
+            work = Reproduction(chosen, folder.resolve(), test or [], engine, stop, say)
+            with progress_bars() as progress:
+                bars: dict[str, TaskID] = {}
+
+                def generated(name: str, done: int, total: int) -> None:
+                    if name not in bars:
+                        bars[name] = progress.add_task(name)
+                    progress.update(bars[name], completed=done, total=total)
+
+                work.make_data(generated)
+            say("data generated and verified; planning")
+            lengths, searches = work.lengths(), work.plan_search()
+            left = sum(lengths.values()) + sum(search.seconds_left({}) for search in searches)
+            say(f"left to train: {on_cores(left, workers)}; evaluations and the report come on top")
+            if searches:
+                with live_table(searches, engine) as show:
+                    work.search(searches, show)
+            with progress_bars() as progress:
+                bar = progress.add_task("training", total=round(sum(lengths.values())))
+                work.train(lengths, lambda done: progress.update(bar, completed=round(done)))
+            page = work.report(shlex.join(words))
+    except StopRequestedError:
+        interrupted("the same command, given again, goes on")
+    finally:
+        engine.stop()
+    print_results(json.loads((page.parent / "report.json").read_text(encoding="utf-8")))
+    say(f"written: {page}")
+
+
+def print_results(report: dict[str, Any]) -> None:
+    """The results of a report, as a table: ours, and the paper's beside them."""
+    found = columns("network", "on", *(split.removeprefix("test_") for split in SPLITS))
+    for row in report["results"]:
+        name = row["model"]
+        for source, accuracies in row["accuracy"].items():
+            means = {split: value["mean"] for split, value in accuracies.items()}
+            found.add_row(name, source, *(percent(means.get(split, 0.0)) for split in SPLITS))
+            name = ""
+        if row["paper"]:
+            found.add_row("", "the paper", *map(percent, row["paper"].values()))
+    out.print(found)
+
+
 def say(line: str) -> None:
     """Tell people something."""
     err.print(Text(line), soft_wrap=True)
+
+
+def on_cores(seconds: float, cores: int) -> str:
+    """A time of one core, and what that is on several."""
+    return f"{duration(seconds)} of one core, {duration(seconds / cores)} on {cores}"
 
 
 def in_words(plan: "Plan") -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from possibleworlds.cli import app, err
+from possibleworlds.cli import CORES, Workers, app, err
 
 
 @app.command()
@@ -21,6 +21,7 @@ def report(
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Evaluate on the data what was not, first.")
     ] = False,
+    workers: Workers = CORES,
 ) -> None:
     """Report what runs have learnt, beside the paper: one HTML page, Markdown and JSON.
 
@@ -38,5 +39,7 @@ def report(
     words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     words += [word for folder in data or [] for word in ("--data", str(folder))]
     wanted = Wanted(folders, data or [], shlex.join(words))
-    page = write_report(wanted, out, evaluate, lambda line: err.print(line, markup=False))
+    page = write_report(
+        wanted, out, workers if evaluate else 0, lambda line: err.print(line, markup=False)
+    )
     err.print(f"written: {page}", markup=False, soft_wrap=True)

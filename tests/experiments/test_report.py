@@ -257,7 +257,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def report(trained: Path) -> Path:
     asked = wanted(trained / "runs", data=(trained / "data", trained / "naive"))
-    return write_report(asked, trained / "report", True, silent).parent
+    return write_report(asked, trained / "report", 2, silent).parent
 
 
 def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> None:
@@ -349,7 +349,7 @@ def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
 def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a")
     make_run(tmp_path / "runs" / "b", "lstm", finished=False)
-    write_report(wanted(tmp_path / "runs"), tmp_path / "out", False, silent)
+    write_report(wanted(tmp_path / "runs"), tmp_path / "out", 0, silent)
     text = (tmp_path / "out" / "report.md").read_text()
     assert "possibleworlds report RUNS --out OUT --data DATA --evaluate" in text
     assert text.count("\nNo ") == 7
@@ -361,7 +361,7 @@ def test_same_runs_same_report(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a", tests={"data/test_easy": 0.7})
     pages_written = []
     for out in ("one", "two"):
-        write_report(wanted(tmp_path / "runs"), tmp_path / out, False, silent)
+        write_report(wanted(tmp_path / "runs"), tmp_path / out, 0, silent)
         pages_written.append((tmp_path / out / "report.html").read_bytes())
     assert pages_written[0] == pages_written[1]
 
@@ -416,7 +416,7 @@ def broken_sweep(folder: Path) -> None:
 def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> None:
     prepare(tmp_path / "runs")
     with pytest.raises(UserError, match=message) as caught:
-        write_report(wanted(tmp_path / "runs"), tmp_path / "out", False, silent)
+        write_report(wanted(tmp_path / "runs"), tmp_path / "out", 0, silent)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -425,10 +425,10 @@ def test_bad_folders_are_one_line(tmp_path: Path) -> None:
     run = make_run(tmp_path / "runs" / "a")
     with pytest.raises(UserError, match="none: not a folder"):
         write_report(
-            wanted(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", False, silent
+            wanted(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", 0, silent
         )
     with pytest.raises(UserError, match=r"run.json: "):
-        write_report(wanted(tmp_path / "runs"), run / "run.json", False, silent)
+        write_report(wanted(tmp_path / "runs"), run / "run.json", 0, silent)
 
 
 def test_the_command(tmp_path: Path) -> None:

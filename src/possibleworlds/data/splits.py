@@ -91,6 +91,7 @@ def paper_splits(
 
 PRESETS = {
     "paper": paper_splits(100_000, 5_000, 5_000, 5_000, 5_000, 2_230),
+    "quick": paper_splits(20_000, 1_000, 1_000, 1_000, 1_000, 400),
     "small": paper_splits(2_000, 400, 400, 400, 400, 200),
 }
 

@@ -30,7 +30,14 @@ from possibleworlds.experiments.collect import (
     grouped,
 )
 from possibleworlds.experiments.evaluations import evaluate_into
-from possibleworlds.experiments.findings import SAMPLED_SPLITS, SPLITS, WITH_WORLDS, WORLDS, Found
+from possibleworlds.experiments.findings import (
+    SAMPLED_SPLITS,
+    SPLITS,
+    TESTS,
+    WITH_WORLDS,
+    WORLDS,
+    Found,
+)
 from possibleworlds.experiments.pages import (
     Code,
     Picture,
@@ -39,6 +46,7 @@ from possibleworlds.experiments.pages import (
     to_html,
     to_markdown,
 )
+from possibleworlds.parallel import ordered_map
 
 TITLE = "Can neural networks understand logical entailment?"
 PAGE = "report.html"
@@ -55,6 +63,8 @@ class Wanted:
     folders: Sequence[Path]
     data: Sequence[Path]
     command: str
+    note: str = ""
+    """What the page is to say before all else."""
 
 
 class Material:
@@ -86,8 +96,12 @@ class Material:
 
     @property
     def tests(self) -> list[DataFolder]:
-        """The data to test with: not those that are biased on purpose."""
-        return [folder for folder in self.folders if folder.method != "naive"]
+        """The data to test with: not those that are biased on purpose or have no test set."""
+        return [
+            folder
+            for folder in self.folders
+            if folder.method != "naive" and any(file.stem in TESTS for file in folder.files)
+        ]
 
     @property
     def with_evaluation(self) -> str:
@@ -103,33 +117,51 @@ class Material:
         return list({run.path: run for group in groups for run in group.runs}.values())
 
 
-def evaluate(material: Material, say: Say) -> None:
-    """Evaluate all that the report compares, where that was not done."""
-    torch.set_num_threads(1)  # a second one gains nothing on pieces so small
+Questions = dict[Path, list[tuple[list[Path], int | None]]]
+"""For each run the files to evaluate it on, and with how many worlds if not with its own."""
+
+
+def questions(material: Material) -> Questions:
+    """All that the report compares."""
     files = [file for f in material.tests for file in f.files if file.stem in SPLITS]
+    some = [file for file in files if file.stem in ("validate", *SAMPLED_SPLITS)]
+    found: Questions = {}
     compared = [group for pair in material.twins for group in pair]
     for group in (*material.groups, *compared):
         for run in group.runs:
-            evaluate_into(run.path, files, say=say)
-    some = [file for file in files if file.stem in ("validate", *SAMPLED_SPLITS)]
+            found[run.path] = [(files, None)]
     if material.with_worlds:
         for run in material.with_worlds.runs:
-            for worlds in WORLDS:
-                evaluate_into(run.path, some, worlds, say)
+            found[run.path] += [(some, worlds) for worlds in WORLDS]
     for group in material.one_sided:
         own = [f for f in material.folders if f.fingerprint == group.first.data]
         easy = [file for folder in own[:1] for file in folder.files if file.stem == "test_easy"]
         for run in group.runs:
-            evaluate_into(run.path, easy, say=say)
+            found[run.path] = [(easy, None)]
+    return found
 
 
-def write_report(wanted: Wanted, out: Path, evaluated: bool, say: Say) -> Path:
-    """Write report.html, report.md, report.json and the figures; the page."""
+def evaluate(question: tuple[Path, list[tuple[list[Path], int | None]]]) -> Path:
+    """Evaluate a run where that was not done."""
+    torch.set_num_threads(1)  # a second one gains nothing on pieces so small
+    run, asked = question
+    for files, worlds in asked:
+        evaluate_into(run, files, worlds)
+    return run
+
+
+def write_report(wanted: Wanted, out: Path, workers: int, say: Say) -> Path:
+    """Write report.html, report.md, report.json and the figures; the page.
+
+    With workers, that many processes evaluate first what was not evaluated.
+    """
     material = Material(wanted)
-    if evaluated:
+    if workers:
         if not material.tests:
             raise UserError("--evaluate needs data to evaluate on: --data DIR")
-        evaluate(material, say)
+        asked = questions(material)
+        for number, run in enumerate(ordered_map(evaluate, asked.items(), workers), 1):
+            say(f"evaluated {number} of {len(asked)}: {run}")
         material = Material(wanted)
     found, sections = make_report(material, say)
     try:
@@ -161,6 +193,7 @@ def make_report(material: Material, say: Say) -> tuple[Found, list[Section]]:
         "title": TITLE,
         "version": possibleworlds.__version__,
         "command": material.wanted.command,
+        "note": material.wanted.note,
         "results": findings.results(material.groups, material.folders),
         "worlds": {"in_training": findings.worlds_in_training(material.family), "asked": asked},
         "sampling": findings.sampling(material.tests, asked),
@@ -268,6 +301,8 @@ def results_section(rows: Sequence[Found], material: Material) -> Section:
     """The table of results, and what is to be known of it."""
     section = Section("Results")
     parts = section.parts
+    if material.wanted.note:
+        parts.append(material.wanted.note)
     if not rows:
         parts.append(
             "No run may stand in the results: `possibleworlds train MODEL --data DATA --out RUN` "

@@ -31,6 +31,10 @@ class LstmEncoder(nn.Module):
         self.embedding = nn.Embedding(N_SYMBOLS, embedding_size)
         self.lstm = nn.LSTM(embedding_size, size, batch_first=True, bidirectional=bidirectional)
         self.size = size * (1 + bidirectional)
+        with torch.no_grad():  # gates begin open, so that what was read first is not forgotten
+            for name, bias in self.lstm.named_parameters():
+                if name.startswith("bias_ih"):
+                    bias[size : 2 * size] += 1
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Encode each sequence; the LSTM stops where the padding begins."""

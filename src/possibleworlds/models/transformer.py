@@ -19,7 +19,7 @@ class TransformerSettings:
 
     size: int = 32
     layers: int = 6  # of the encoder, and as many of the decoder
-    heads: int = 4
+    heads: int = 2
     filter_size: int = 128
     dropout: float = 0.0
 

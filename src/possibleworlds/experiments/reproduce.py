@@ -1,0 +1,288 @@
+"""The whole paper in one go: data, twelve networks, what section 5 compares, and the report.
+
+    OUT/data       the seven splits         OUT/wide     training data of guided worlds (paper)
+    OUT/naive      biased data              OUT/runs     a folder for each run that is planned here
+    OUT/sweep      the search (paper)       OUT/report   the page
+
+Whatever is done already is not done again, so the same command goes on after any interruption.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from possibleworlds.data.files import data_files
+from possibleworlds.data.splits import PRESETS, Split, free_splits, generate, sha256
+from possibleworlds.data.verify import Problem, verify
+from possibleworlds.errors import UserError
+from possibleworlds.experiments import locks
+from possibleworlds.experiments.engines import Died, Engine
+from possibleworlds.experiments.evaluations import key_of
+from possibleworlds.experiments.grid import SEEDS, Budget
+from possibleworlds.experiments.report import Wanted, write_report
+from possibleworlds.experiments.sweep import (
+    DEATHS,
+    Asked,
+    Search,
+    make_plans,
+    searches_of,
+)
+from possibleworlds.experiments.sweep import run as run_sweep
+from possibleworlds.experiments.trials import (
+    LOCKS,
+    Trial,
+    measure,
+    read_result,
+    record_failure,
+    run_trial,
+)
+from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.parallel import StopRequestedError
+from possibleworlds.training.checkpoint import find_run, read_run
+from possibleworlds.training.loop import DATA_FILES
+from possibleworlds.training.settings import read_settings
+
+WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
+SEARCH_SHARES = {
+    **dict.fromkeys(("linear-bow", "mlp-bow"), 1),
+    **dict.fromkeys(("convnet", "treenet", "treelstm"), 2),
+    **dict.fromkeys(("transformer", "lstm", "bilstm", "lstm-traversal", "bilstm-traversal"), 4),
+}
+"""The benchmark networks and how the budget of their search is shared: the slow get more of it."""
+ONE_SIDED = ("linear-bow", "mlp-bow", "treenet")
+WORLDS = (1, 4, 16, 32, 64, 128, 256)
+
+Say = Callable[[str], None]
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A network to be trained with given settings on the data of a folder, with some seeds."""
+
+    model: str
+    given: dict[str, Any]
+    data: str = "data"
+    seeds: int = 1
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, of the network and of its training."""
+        own, training = read_settings(resolve(self.model), self.given)
+        return {**asdict(own), **asdict(training)}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What is run, and what that leaves out of the paper."""
+
+    splits: dict[str, tuple[Split, ...]]
+    """The data, by folder."""
+    runs: list[Planned]
+    budget: Budget | None
+    """Of the search for the benchmark networks; None where there is none."""
+    note: str
+    """What the page is to say of it."""
+
+
+def quick() -> Preset:
+    """All twelve networks on a fifth of the data, each for a minute or so."""
+    minutes = dict.fromkeys(REGISTRY, 1.2) | {"linear-bow": 0.4, "mlp-bow": 0.4, "treenet": 0.8}
+    own: dict[str, dict[str, Any]] = {"guidedworldnet": {"plain_steps": 2000}}
+    runs = [
+        Planned(model, {**own.get(model, {}), "minutes": length})
+        for model, length in {**minutes, "guidedworldnet": 2.0}.items()
+    ]
+    runs += [Planned("possibleworldnet", {"minutes": 0.5, "worlds": n}) for n in WORLDS[::2]]
+    runs += [
+        Planned(model, {"minutes": minutes[model], "permute_symbols": False})
+        for model in ("mlp-bow", "lstm", "treelstm")
+    ]
+    runs += one_sided({"minutes": 0.2}, ("mlp-bow",))
+    return Preset(
+        {"data": PRESETS["quick"], "naive": naive(20_000)},
+        runs,
+        None,
+        "A quick run: 20,000 rows of training data instead of 100,000 and 1,000 in a test set "
+        "instead of 5,000; each network with its default settings and one seed, for 0.4 to 2 "
+        "minutes on one core, without a search; four numbers of worlds instead of seven; three "
+        "networks without symbol permutation; one network that sees one side. "
+        "`possibleworlds reproduce --preset paper` leaves nothing out.",
+    )
+
+
+def paper(budget: Budget) -> Preset:
+    """The paper's sizes: a search for each benchmark, three seeds of the networks with worlds."""
+    best = {model: read_run(find_run(model)) for model in WITH_WORLDS}
+    runs = [
+        Planned(model, {**run["settings"], **run["training"]}, data, SEEDS)
+        for (model, run), data in zip(best.items(), ("data", "wide"), strict=True)
+    ]
+    short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}
+    runs += [Planned("possibleworldnet", {**short, "worlds": n}) for n in WORLDS]
+    runs += [
+        Planned(model, {"minutes": 1.0, "permute_symbols": permute})
+        for model in SEARCH_SHARES
+        for permute in (True, False)
+    ]
+    runs += one_sided({"minutes": 0.5}, ONE_SIDED)
+    hours = budget.amount / 3600
+    length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
+    return Preset(
+        {
+            "data": PRESETS["paper"],
+            "wide": free_splits(100_000, (1, 10), (0, 10), "fourtuples")[:2],
+            "naive": naive(100_000),
+        },
+        runs,
+        budget,
+        f"Settings of the ten benchmark networks were searched for with {length} in all, by "
+        "successive halving; the networks with worlds have those of the ready-trained ones. "
+        "guidedworldnet is trained on `wide`, rows of 0 to 10 operators a formula. The effect of "
+        "symbol permutation is that on default settings within a minute.",
+    )
+
+
+def naive(rows: int) -> tuple[Split, ...]:
+    """Data by the naive method, on which a network may see from one side what the answer is."""
+    return free_splits(rows, (1, 10), (1, 10), "naive")
+
+
+def one_sided(length: dict[str, Any], models: Sequence[str]) -> list[Planned]:
+    """The checks of appendix A, on unbiased and on biased data."""
+    return [
+        Planned(model, {**length, "side": side}, data)
+        for model in models
+        for side in ("left", "right")
+        for data in ("data", "naive")
+    ]
+
+
+class Reproduction:
+    """A preset at work in a folder."""
+
+    def __init__(
+        self, preset: Preset, out: Path, tests: Sequence[Path], engine: Engine, stop: Stop, say: Say
+    ) -> None:
+        self.preset, self.out, self.engine, self.stop, self.say = preset, out, engine, stop, say
+        self.tests = data_files([path.resolve() for path in tests])
+        self.runs, self.data = out / "runs", out / "data"
+
+    def make_data(self, progress: Callable[[str, int, int], None]) -> None:
+        """Generate the data, pruned against what networks will be tested with, and verify them."""
+        against = list(self.tests)
+        for folder, splits in self.preset.splits.items():
+
+            def tell(name: str, done: int, total: int, folder: str = folder) -> None:
+                progress(f"{folder}/{name}", done, total)
+
+            generate(self.out / folder, splits, 0, self.engine.slots, False, against, tell)
+            files = data_files([self.out / folder])
+            for found in verify(files, self.engine.slots):
+                if isinstance(found, Problem):
+                    raise UserError(f"{found.path}:{found.line}: {found.check}: {found.message}")
+            if folder == "data":
+                against += [file for file in files if file.stem != "train"]
+
+    @cached_property
+    def trials(self) -> dict[str, tuple[Planned, Trial]]:
+        """The trials of the planned runs, by name."""
+        prints = {
+            folder: {name: sha256(self.out / folder / name) for name in DATA_FILES}
+            for folder in self.preset.splits
+        }
+        trials = [
+            (planned, Trial(planned.model, planned.settings, seed, prints[planned.data]))
+            for planned in self.preset.runs
+            for seed in range(planned.seeds)
+        ]
+        return {trial.name: (planned, trial) for planned, trial in trials}
+
+    def lengths(self) -> dict[str, float]:
+        """The planned runs that are not done, longest first, with the seconds that each takes."""
+        missing = {
+            name: planned
+            for name, (planned, _) in self.trials.items()
+            if read_result(self.runs, name) is None
+        }
+        lengths = {name: 60.0 * planned.settings["minutes"] for name, planned in missing.items()}
+        by_epochs = {
+            name: (measure, planned.model, [planned.given], self.out / planned.data)
+            for name, planned in missing.items()
+            if not lengths[name]
+        }
+        for name, speeds in self.calls(by_epochs):
+            settings = missing[name].settings
+            # A network that cannot be measured cannot be trained either: its run will say why.
+            if not isinstance(speeds, Died) and speeds[0]:
+                lengths[name] = speeds[0].trial(settings["epochs"], settings["evaluations"])
+        return dict(sorted(lengths.items(), key=lambda item: -item[1]))
+
+    def calls(
+        self, calls: dict[str, tuple[Any, ...]], show: Callable[[], None] = lambda: None
+    ) -> Iterator[tuple[str, Any]]:
+        """Make calls, as many at once as the engine can; the name and ending of each."""
+        waiting, running = list(calls), 0
+        try:
+            while waiting or running:
+                while waiting and running < self.engine.slots:
+                    name = waiting.pop(0)
+                    self.engine.submit(name, *calls[name])
+                    running += 1
+                for ended in self.engine.wait(0.5).items():
+                    running -= 1
+                    yield ended
+                show()
+                if self.stop():
+                    raise StopRequestedError
+        finally:
+            self.engine.stop()  # lets runs save their work, whatever the reason
+
+    def train(self, lengths: dict[str, float], show: Callable[[float], None]) -> None:
+        """Train the planned runs; tell how many seconds of their lengths are behind."""
+        left = dict(lengths)
+        self.runs.mkdir(exist_ok=True)
+
+        def tell() -> None:
+            said = locks.held(self.runs / LOCKS)
+            ahead = (left[name] * (1 - said.get(name, {}).get("share", 0.0)) for name in left)
+            show(sum(lengths.values()) - sum(ahead))
+
+        for attempt in range(DEATHS):
+            calls = {}
+            for name in left:
+                planned, trial = self.trials[name]
+                calls[name] = (run_trial, self.runs, trial, self.out / planned.data)
+            for name, ending in self.calls(calls, tell):
+                if isinstance(ending, Died) and attempt + 1 == DEATHS:
+                    record_failure(self.runs, name, ending.reason)
+                if result := read_result(self.runs, name):
+                    del left[name]
+                    said = result.failure or f"{result.validation:.2%} of validation"
+                    self.say(f"{name}: {said}")
+
+    def plan_search(self) -> list[Search]:
+        """The search for the benchmark networks, which share its budget."""
+        folder, budget = self.out / "sweep", self.preset.budget
+        if not budget:
+            return []
+        whole = sum(SEARCH_SHARES.values())
+        for share in sorted(set(SEARCH_SHARES.values())):
+            models = [model for model, own in SEARCH_SHARES.items() if own == share]
+            asked = Asked(Budget(budget.amount * share / whole, budget.unit), None, 0)
+            make_plans(folder, models, self.data, asked, self.engine, self.stop, self.say)
+        return searches_of(folder, list(SEARCH_SHARES))
+
+    def search(self, searches: list[Search], show: Callable[[], None]) -> None:
+        """Search, and evaluate what is selected."""
+        files = [file for file in data_files([self.data]) if file.stem != "train"]
+        splits = {key_of(file): file for file in (*files, *self.tests)}
+        run_sweep(searches, self.data, splits, self.engine, self.stop, self.say, show)
+
+    def report(self, command: str) -> Path:
+        """Evaluate what is not, and write the report; its page."""
+        tests = list(dict.fromkeys(file.parent for file in self.tests))
+        wanted = Wanted([self.out], tests, command, self.preset.note)
+        return write_report(wanted, self.out / "report", self.engine.slots, self.say)

@@ -1,0 +1,167 @@
+"""The whole job on tiny data: it ends, goes on where it was stopped, and says what it left out."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from possibleworlds import cli_experiments
+from possibleworlds.data.splits import free_splits, generate, paper_splits
+from possibleworlds.errors import UserError
+from possibleworlds.experiments import reproduce
+from possibleworlds.experiments.engines import LocalEngine
+from possibleworlds.experiments.grid import Budget
+from possibleworlds.experiments.reproduce import Planned, Preset, Reproduction
+from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.parallel import StopRequestedError
+
+TINY = {"epochs": 1.0, "evaluations": 2}
+
+
+def tiny(budget: Budget | None = None) -> Preset:
+    runs = [
+        Planned("mlp-bow", TINY, seeds=2),
+        Planned("possibleworldnet", {**TINY, "size": 4, "worlds": 2}),
+        *reproduce.one_sided(TINY, ("linear-bow",)),
+    ]
+    data = paper_splits(160, 40, 40, 40, 40, 20)
+    naive = free_splits(80, (1, 5), (1, 5), "naive")
+    return Preset({"data": data, "naive": naive}, runs, budget, "Everything is tiny.")
+
+
+def at_work(preset: Preset, out: Path, tests: tuple[Path, ...] = ()) -> Reproduction:
+    return Reproduction(preset, out, tests, LocalEngine(2), lambda: False, lambda _: None)
+
+
+def finish(work: Reproduction) -> dict[str, bytes]:
+    """Do all of it; the weights of each run."""
+    work.make_data(lambda *_: None)
+    work.train(work.lengths(), lambda _: None)
+    return {path.parent.name: path.read_bytes() for path in work.runs.rglob("model.safetensors")}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("done")
+    generate(out / "theirs", paper_splits(4, 4, 40, 4, 4, 4)[3:4], 7)
+    work = at_work(tiny(), out / "out", (out / "theirs",))
+    finish(work)
+    assert work.report("the command") == work.out / "report" / "report.html"
+    return out / "out"
+
+
+def test_report_has_it_all(done: Path) -> None:
+    text = (done / "report" / "report.md").read_text()
+    assert "Everything is tiny." in text
+    found = json.loads((done / "report" / "report.json").read_text())
+    assert [row["model"] for row in found["results"]] == ["mlp-bow", "possibleworldnet"]
+    assert found["results"][0]["accuracy"].keys() == {"data", "theirs"}
+    assert [row["side"] for row in found["one_sided"]].count("left") == 2
+    assert {row["trained_on"] for row in found["one_sided"]} == {"data (4-tuples)", "naive (naive)"}
+
+
+def test_data_are_pruned_against_the_tests(done: Path) -> None:
+    manifests = {f: json.loads((done / f / "dataset.json").read_text()) for f in ("data", "naive")}
+    pruned = {f: [p["file"] for p in m["pruned_against"]] for f, m in manifests.items()}
+    assert pruned["data"] == ["test_easy.txt"]
+    assert {"validate.txt", "test_massive.txt"} <= set(pruned["naive"])
+    assert "train.txt" not in pruned["naive"]
+
+
+def test_nothing_is_done_twice(done: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (done / "runs" / "trials").rglob("*.*")}
+    work = at_work(tiny(), done, (done.parent / "theirs",))
+    work.make_data(lambda *_: None)
+    assert work.lengths() == {}
+    work.report("the command")
+    after = {path: path.stat().st_mtime_ns for path in (done / "runs" / "trials").rglob("*.*")}
+    assert before == after
+
+
+def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
+    asked = iter([False] * 3 + [True] * 1000)
+    work = at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))
+    work.make_data(lambda *_: None)
+    lengths = work.lengths()
+    assert len(lengths) == 7
+    assert all(seconds > 0 for seconds in lengths.values())
+    work.stop = lambda: next(asked)
+    with pytest.raises(StopRequestedError):
+        work.train(lengths, lambda _: None)
+    undisturbed = {p.parent.name: p.read_bytes() for p in done.rglob("model.safetensors")}
+    assert finish(at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))) == undisturbed
+
+
+def test_search_is_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reproduce, "SEARCH_SHARES", {"linear-bow": 1, "mlp-bow": 2})
+    work = at_work(tiny(Budget(9, "epochs")), tmp_path)
+    finish(work)
+    searches = work.plan_search()
+    assert [search.model for search in searches] == ["linear-bow", "mlp-bow"]
+    work.search(searches, lambda: None)
+    work.report("the command")
+    found = json.loads((tmp_path / "report" / "report.json").read_text())
+    linear = found["results"][0]
+    assert linear["model"] == "linear-bow"
+    assert len(linear["seeds"]) == 3
+    assert linear["accuracy"]["data"].keys() == {
+        split.name for split in tiny().splits["data"] if split.name != "train"
+    }
+
+
+def test_a_run_that_cannot_be_had_does_not_stop_the_rest(tmp_path: Path) -> None:
+    heavy = Planned("mlp-bow", {**TINY, "size": 2**40})
+    preset = tiny()
+    work = at_work(replace(preset, runs=[heavy, *preset.runs]), tmp_path)
+    assert len(finish(work)) == 7
+    assert len(list(work.runs.rglob("failed.json"))) == 1
+
+
+def test_presets_cover_every_network() -> None:
+    assert {run.model for run in reproduce.quick().runs} == REGISTRY.keys()
+    whole = reproduce.paper(Budget(3600, "seconds"))
+    assert {run.model for run in whole.runs} | reproduce.SEARCH_SHARES.keys() == REGISTRY.keys()
+    for planned in (*reproduce.quick().runs, *whole.runs):
+        assert planned.settings["minutes"] or planned.settings["epochs"]
+        resolve(planned.model)
+    seeds = {run.model: run.seeds for run in whole.runs if run.seeds > 1}
+    assert seeds == {"possibleworldnet": 3, "guidedworldnet": 3}
+
+
+def test_damaged_data_are_found_out(tmp_path: Path) -> None:
+    work = at_work(tiny(), tmp_path)
+    work.make_data(lambda *_: None)
+    train = tmp_path / "data" / "train.txt"
+    first, rest = train.read_text().split("\n", 1)
+    a, b, label, *others = first.split(",")
+    train.write_text(",".join([a, b, str(1 - int(label)), *others]) + "\n" + rest)
+    manifest = json.loads((tmp_path / "data" / "dataset.json").read_text())
+    manifest["splits"]["train"]["sha256"] = reproduce.sha256(train)
+    (tmp_path / "data" / "dataset.json").write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match=r"train.txt:1: "):
+        work.make_data(lambda *_: None)
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "possibleworlds", "reproduce", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.rglob("run.json")):
+        assert process.poll() is None
+        time.sleep(0.1)
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; the same command, given again, goes on" in said
+    assert "left to train: " in said
+    assert "Traceback" not in said
+
+
+def test_budget_needs_a_search() -> None:
+    with pytest.raises(UserError, match="--budget is for --preset paper"):
+        cli_experiments.reproduce(budget="2h")
