@@ -1,5 +1,5 @@
 # Everything from nothing but Python 3.11 and make:
-#   make reproduce   set up and run the main job on a small scale
+#   make reproduce   set up and run all of the paper on a small scale
 #   make test        set up and run the tests, the linter and the type checker
 PYTHON ?= python3
 VENV := .venv
@@ -9,10 +9,7 @@ OUT ?= out
 .PHONY: reproduce test lint slow clean
 
 reproduce: $(VENV)/ready
-	$(BIN)/possibleworlds generate $(OUT)/small --preset small --force
-	$(BIN)/possibleworlds verify $(OUT)/small
-	$(BIN)/possibleworlds stats $(OUT)/small
-	$(BIN)/possibleworlds stats $(OUT)/small/train.txt
+	$(BIN)/possibleworlds reproduce --out $(OUT)/quick
 
 test: lint
 	$(BIN)/pytest -n auto

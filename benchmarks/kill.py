@@ -30,6 +30,8 @@ import possibleworlds
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.splits import MANIFEST, read_manifest, sha256
 from possibleworlds.errors import UserError
+from possibleworlds.experiments.sweep import SWEEP, read_sweep
+from possibleworlds.experiments.trials import EVALUATION, TRIALS
 from possibleworlds.training.checkpoint import (
     METRICS,
     MODEL,
@@ -89,6 +91,8 @@ def check_run(folder: Path) -> None:
                 json.loads(load_tensors(path)[1]["progress"])
             case "metrics.jsonl":
                 lines_of(path)
+            case "evaluation.json":
+                json.loads(path.read_text(encoding="utf-8"))
             case other:
                 raise UserError(f"{other} has no place in a run")
 
@@ -104,6 +108,36 @@ def run_outcome(folder: Path) -> dict[str, Any]:
         "metrics": [untimed(line) for line in metrics],
         METRICS: [untimed(line) for line in lines_of(folder / METRICS)],
         **{name: numbers(folder / name) for name in (MODEL, STATE)},
+    }
+
+
+class CheckSweep:
+    """Load every file of a sweep; a trial that was finished once must stay as it was."""
+
+    def __init__(self) -> None:
+        self.finished: dict[Path, bytes] = {}
+
+    def __call__(self, folder: Path) -> None:
+        """Complain of a file that is not whole, and of a finished trial that is lost."""
+        if (folder / SWEEP).exists():
+            read_sweep(folder)
+        for trial in named(folder / TRIALS):
+            check_run(trial)
+            stored = trial / RUN
+            if stored.exists() and read_run(trial).get("metrics", {}).get("finished"):
+                self.finished.setdefault(stored, stored.read_bytes())
+        for stored, content in self.finished.items():
+            if stored.is_relative_to(folder) and stored.read_bytes() != content:
+                raise UserError(f"{stored} was finished and has changed")
+
+
+def sweep_outcome(folder: Path) -> dict[str, Any]:
+    """Every trial, and what was selected."""
+    networks = read_sweep(folder)["networks"]
+    return {
+        "selections": {name: network["selection"] for name, network in networks.items()},
+        "evaluations": [(p.parent.name, sha256(p)) for p in sorted(folder.rglob(EVALUATION))],
+        "trials": {path.name: run_outcome(path) for path in sorted((folder / TRIALS).iterdir())},
     }
 
 
@@ -131,6 +165,7 @@ def named(folder: Path) -> list[Path]:
 def cases(data: Path) -> list[Case]:
     """The commands that are killed; data to train on are in a folder."""
     training = ["--epochs", "12", "--set", "size=16", "--set", "evaluations=24"]
+    searching = ["--budget", "24epochs", "--workers", "2"]
     return [
         Case(
             "generate",
@@ -145,6 +180,13 @@ def cases(data: Path) -> list[Case]:
             ["--resume"],
             check_run,
             run_outcome,
+        ),
+        Case(
+            "sweep",
+            ["sweep", "treenet", "--data", str(data), "--out", "OUT", *searching],
+            [],
+            CheckSweep(),
+            sweep_outcome,
         ),
     ]
 

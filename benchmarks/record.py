@@ -1,0 +1,84 @@
+"""Put a finished `possibleworlds reproduce --preset paper` on record, and ship what it selected.
+
+    .venv/bin/possibleworlds reproduce --preset paper --budget 4h --out out/paper --test PUBLISHED
+    .venv/bin/python benchmarks/record.py --out out/paper
+
+Writes results/paper.json, the table of README.md, and the ready-trained benchmark networks in src/:
+of the selected settings the seed that is best on validation data. The networks with worlds are
+shipped by headline.py. Without --out only the table is written, from what is on record.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from pages import replace_part
+
+from possibleworlds.experiments.evaluations import read_evaluations
+from possibleworlds.experiments.sweep import read_sweep
+from possibleworlds.training.checkpoint import SHIPPED, read_run, write_json
+
+RESULTS = Path(__file__).parent.parent / "results" / "paper.json"
+KEPT = ("command", "note", "version", "results", "permutation", "one_sided", "worlds", "repeat")
+"""What is kept of a report; its figures and the description of the data can be made again."""
+SETS = ("validate", "test_easy", "test_hard", "test_big", "test_massive", "test_exam")
+
+
+def put_on_record(out: Path) -> None:
+    """Keep the numbers of a report, each run with its settings, seed and time."""
+    report = json.loads((out / "report" / "report.json").read_text(encoding="utf-8"))
+    head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    for run in report["repeat"]:
+        run["run"] = str(Path(run["run"]).relative_to(out.resolve()))
+    kept = {"commit": head.stdout.strip(), **{name: report[name] for name in KEPT}}
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def ship(out: Path) -> None:
+    """Make the selected run of each searched network the ready-trained one."""
+    for model, network in read_sweep(out / "sweep")["networks"].items():
+        run = out / "sweep" / "trials" / network["selection"]["trial"]
+        accuracy: dict[str, dict[str, float]] = {"published": {}, "generated": {}}
+        for key, found in read_evaluations(run).items():
+            folder, _, split = key.partition("/")
+            whose = "generated" if folder == "data" else "published"
+            accuracy[whose][split] = round(found["accuracy"], 4)
+        folder = SHIPPED / model
+        folder.mkdir(exist_ok=True)
+        shutil.copy(run / "model.safetensors", folder)
+        write_json(folder / "run.json", {**read_run(run), "accuracy": accuracy})
+
+
+def table(record: dict[str, Any]) -> str:
+    """Our accuracies and the paper's in brackets: on the published sets where there are any."""
+    lines = [
+        "| | " + " | ".join(name.removeprefix("test_") for name in SETS) + " | parameters |",
+        "| --- |" + " ---: |" * (len(SETS) + 1),
+    ]
+    for row in record["results"]:
+        sources = sorted(row["accuracy"], key=lambda source: source != "data")
+        means = {s: v["mean"] for source in sources for s, v in row["accuracy"][source].items()}
+        paper = row["paper"] or {}
+        cells = [
+            f"{100 * means[s]:.1f}" + (f" ({100 * paper[s]:.1f})" if s in paper else "")
+            for s in SETS
+        ]
+        lines.append(f"| {row['model']} | {' | '.join(cells)} | {row['parameters']:,} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    if arguments.out:
+        put_on_record(arguments.out)
+        ship(arguments.out)
+    replace_part("../README.md", "results", table(json.loads(RESULTS.read_text(encoding="utf-8"))))
+
+
+if __name__ == "__main__":
+    main()
