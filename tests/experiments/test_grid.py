@@ -35,7 +35,7 @@ SIZES = {  # section 4: what else is searched for each network, and how many val
     "treenet": 2 * 2 * 2,  # embedding, MLP size, MLP layers
     "treelstm": 2 * 2 * 2 * 2,  # embedding, cell, MLP size, MLP layers
     "transformer": 2 * 3 * 3 * 3,  # embedding; layers, dropout, filter size
-    "possibleworldnet": 2 * 7,  # embedding; worlds, as in the paper's figure
+    "possibleworldnet": 2,  # embedding
 }
 
 

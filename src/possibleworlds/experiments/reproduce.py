@@ -20,6 +20,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments import locks
 from possibleworlds.experiments.engines import Died, Engine
 from possibleworlds.experiments.evaluations import key_of
+from possibleworlds.experiments.findings import WORLDS
 from possibleworlds.experiments.grid import SEEDS, Budget
 from possibleworlds.experiments.report import Wanted, write_report
 from possibleworlds.experiments.sweep import (
@@ -48,11 +49,11 @@ WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
 SEARCH_SHARES = {
     **dict.fromkeys(("linear-bow", "mlp-bow"), 1),
     **dict.fromkeys(("convnet", "treenet", "treelstm"), 2),
-    **dict.fromkeys(("transformer", "lstm", "bilstm", "lstm-traversal", "bilstm-traversal"), 4),
+    **dict.fromkeys(("lstm", "bilstm"), 4),
+    **dict.fromkeys(("transformer", "lstm-traversal", "bilstm-traversal"), 6),
 }
 """The benchmark networks and how the budget of their search is shared: the slow get more of it."""
 ONE_SIDED = ("linear-bow", "mlp-bow", "treenet")
-WORLDS = (1, 4, 16, 32, 64, 128, 256)
 
 Say = Callable[[str], None]
 Stop = Callable[[], bool]

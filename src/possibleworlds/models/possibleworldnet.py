@@ -54,7 +54,6 @@ class PossibleWorldNet(Model):
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
         "size": [32, 64],
-        "worlds": [1, 4, 16, 32, 64, 128, 256],
     }
 
     def __init__(self, settings: PossibleWorldNetSettings) -> None:

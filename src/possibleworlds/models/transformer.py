@@ -18,7 +18,7 @@ class TransformerSettings:
     """Sizes of a Transformer."""
 
     size: int = 32
-    layers: int = 6  # of the encoder, and as many of the decoder
+    layers: int = 2  # of the encoder, and as many of the decoder
     heads: int = 2
     filter_size: int = 128
     dropout: float = 0.0
