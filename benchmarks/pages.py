@@ -12,5 +12,7 @@ def replace_part(page: str, part: str, text: str) -> None:
     begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
     path = DOCS / page
     old = path.read_text(encoding="utf-8")
+    if begin not in old or end not in old:
+        raise ValueError(f"{path} has no place for {part}")
     new = re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{text}\n{end}", old, flags=re.DOTALL)
     path.write_text(new, encoding="utf-8")

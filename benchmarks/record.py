@@ -15,8 +15,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from pages import replace_part
-
 from possibleworlds.experiments.evaluations import read_evaluations
 from possibleworlds.experiments.sweep import read_sweep
 from possibleworlds.training.checkpoint import SHIPPED, read_run, write_json
@@ -71,6 +69,8 @@ def table(record: dict[str, Any]) -> str:
 
 
 def main() -> None:
+    from pages import replace_part  # beside this file, where it is run as a program
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
