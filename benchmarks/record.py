@@ -12,6 +12,7 @@ import argparse
 import json
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from possibleworlds.training.checkpoint import SHIPPED, read_run, write_json
 RESULTS = Path(__file__).parent.parent / "results" / "paper.json"
 KEPT = ("command", "note", "version", "results", "permutation", "one_sided", "worlds", "repeat")
 """What is kept of a report; its figures and the description of the data can be made again."""
+LENGTH = ("epochs=", "evaluations=", "minutes=")
 SETS = ("validate", "test_easy", "test_hard", "test_big", "test_massive", "test_exam")
 
 
@@ -68,6 +70,29 @@ def table(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def details(record: dict[str, Any]) -> str:
+    """What was selected, and how it went, a line for each network."""
+    lines = [
+        "| network | settings other than the defaults | validation, each seed | a run, min |",
+        "| --- | --- | --- | ---: |",
+    ]
+    for row in record["results"]:
+        # The command of a run names what is not a default: --set name=value ... --seed n.
+        commands = [run["command"] for run in record["repeat"] if is_of(run, row)]
+        given = [word for before, word in pairwise(commands[0].split()) if before == "--set"]
+        listed = ", ".join(f"`{word}`" for word in given if not word.startswith(LENGTH)) or "none"
+        each = ", ".join(f"{100 * value:.1f}" for value in row["validation"]["values"])
+        minutes = row["seconds"]["mean"] / 60
+        lines.append(f"| {row['model']} | {listed} | {each} | {minutes:.1f} |")
+    return "\n".join(lines)
+
+
+def is_of(run: dict[str, Any], row: dict[str, Any]) -> bool:
+    """Whether a run is one of those whose mean a row gives."""
+    same = run["metrics"]["validation"] in row["validation"]["values"]
+    return run["model"] == row["model"] and run["seed"] in row["seeds"] and same
+
+
 def main() -> None:
     from pages import replace_part  # beside this file, where it is run as a program
 
@@ -77,7 +102,9 @@ def main() -> None:
     if arguments.out:
         put_on_record(arguments.out)
         ship(arguments.out)
-    replace_part("../README.md", "results", table(json.loads(RESULTS.read_text(encoding="utf-8"))))
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    replace_part("../README.md", "results", table(record))
+    replace_part("results.md", "details", details(record))
 
 
 if __name__ == "__main__":
