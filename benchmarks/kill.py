@@ -261,6 +261,7 @@ def kill_often(case: Case, kills: int, rng: random.Random, temporary: Path) -> R
                     result.corrupt += 1
                     result.problems.append(f"{case.name}, kill {result.kills}: {error!r}")
             finish(start(case, folder, again=True))
+            case.check(folder)
             if case.outcome(folder) != expected:
                 raise UserError("another outcome than without a kill")
         except UserError as error:

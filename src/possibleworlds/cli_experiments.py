@@ -27,6 +27,7 @@ from possibleworlds.cli import (
     out,
     progress_bars,
 )
+from possibleworlds.cli_report import answer_with_progress
 from possibleworlds.data.paper import TABLE_1
 from possibleworlds.errors import UserError
 from possibleworlds.parallel import StopRequestedError, stop_requested
@@ -172,6 +173,7 @@ def reproduce(
     from possibleworlds.data.files import alone_in
     from possibleworlds.experiments.engines import LocalEngine
     from possibleworlds.experiments.grid import Budget
+    from possibleworlds.experiments.report import Material, questions, write_report
     from possibleworlds.experiments.reproduce import Reproduction, paper, quick
 
     chosen = paper(Budget.parse(budget or "10h")) if preset == "paper" else quick()
@@ -182,6 +184,8 @@ def reproduce(
     try:
         with stop_requested(signal.SIGINT, signal.SIGTERM) as stop, alone_in(folder):
             work = Reproduction(chosen, folder.resolve(), test or [], engine, stop, say)
+            tests = [str(path.resolve()) for path in test or []]
+            work.begin({"preset": preset, "budget": budget, "tests": tests})
             with progress_bars() as progress:
                 bars: dict[str, TaskID] = {}
 
@@ -201,13 +205,19 @@ def reproduce(
             with progress_bars() as progress:
                 bar = progress.add_task("training", total=round(sum(lengths.values())))
                 work.train(lengths, lambda done: progress.update(bar, completed=round(done)))
-            page = work.report(shlex.join(words))
+            wanted = work.wanted(shlex.join(words))
+            answer_with_progress(questions(Material(wanted)), workers, stop)
+            page = write_report(wanted, work.out / "report", say)
+            failures = work.failures(searches)
     except StopRequestedError:
         interrupted("the same command, given again, goes on")
     finally:
         engine.stop()
     print_results(json.loads((page.parent / "report.json").read_text(encoding="utf-8")))
+    for line in failures:
+        say(line)
     say(f"written: {page}")
+    raise typer.Exit(bool(failures))
 
 
 def print_results(report: dict[str, Any]) -> None:

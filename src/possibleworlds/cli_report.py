@@ -1,12 +1,19 @@
 """The command `possibleworlds report`."""
 
 import shlex
+import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from possibleworlds.cli import CORES, Workers, app, err
+from possibleworlds.cli import CORES, Workers, app, err, interrupted, progress_bars
+from possibleworlds.errors import UserError
+from possibleworlds.parallel import StopRequestedError, stop_requested
+
+if TYPE_CHECKING:
+    from possibleworlds.experiments.evaluations import Question
 
 
 @app.command()
@@ -34,12 +41,28 @@ def report(
 
         possibleworlds report runs --out report --data data --data published --evaluate
     """
-    from possibleworlds.experiments.report import Wanted, write_report
+    from possibleworlds.experiments.report import Material, Wanted, questions, write_report
 
     words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     words += [word for folder in data or [] for word in ("--data", str(folder))]
     wanted = Wanted(folders, data or [], shlex.join(words))
-    page = write_report(
-        wanted, out, workers if evaluate else 0, lambda line: err.print(line, markup=False)
-    )
+    if evaluate:
+        material = Material(wanted)
+        if not material.tests:
+            raise UserError("--evaluate needs data to evaluate on: --data DIR")
+        try:
+            with stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
+                answer_with_progress(questions(material), workers, stop)
+        except StopRequestedError:
+            interrupted("the same command, given again, goes on")
+    page = write_report(wanted, out, lambda line: err.print(line, markup=False))
     err.print(f"written: {page}", markup=False, soft_wrap=True)
+
+
+def answer_with_progress(asked: "list[Question]", workers: int, stop: Callable[[], bool]) -> None:
+    """Evaluate runs, with a progress bar."""
+    from possibleworlds.experiments.report import evaluate
+
+    with progress_bars() as progress:
+        bar = progress.add_task("evaluating", total=len(asked))
+        evaluate(asked, workers, stop, lambda done: progress.update(bar, completed=done))

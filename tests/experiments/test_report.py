@@ -11,8 +11,16 @@ from possibleworlds.data.paper import TABLE_1
 from possibleworlds.data.splits import free_splits, generate, paper_splits
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import collect, findings, pages
-from possibleworlds.experiments.evaluations import evaluate_into, read_evaluations
-from possibleworlds.experiments.report import Wanted, best, results_table, write_report
+from possibleworlds.experiments.evaluations import evaluate_into, missing, read_evaluations
+from possibleworlds.experiments.report import (
+    Material,
+    Wanted,
+    best,
+    evaluate,
+    questions,
+    results_table,
+    write_report,
+)
 from possibleworlds.logic.formula import LETTERS, OPERATORS
 from possibleworlds.models.registry import REGISTRY
 from possibleworlds.training.loop import Job, train
@@ -257,20 +265,19 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def report(trained: Path) -> Path:
     asked = wanted(trained / "runs", data=(trained / "data", trained / "naive"))
-    return write_report(asked, trained / "report", 2, silent).parent
+    evaluate(questions(Material(asked)), 2, lambda: False, lambda _: None)
+    return write_report(asked, trained / "report", silent).parent
 
 
 def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> None:
     assert report.exists()
     found = read_evaluations(trained / "runs" / "bow-0")
     assert {f"data/{name}" for name in TABLE_1 if name != "train"} == found.keys()
-    said: list[str] = []
     files = [trained / "data" / "test_easy.txt", trained / "naive" / "test_easy.txt"]
-    again = evaluate_into(trained / "runs" / "w4", files[:1], worlds=2, say=said.append)
+    again = evaluate_into(trained / "runs" / "w4", files[:1], worlds=2)
     assert "data/test_easy@2" in again
-    assert len(said) == 1
-    evaluate_into(trained / "runs" / "w4", files[:1], worlds=2, say=said.append)
-    assert len(said) == 1
+    assert missing(trained / "runs" / "w4", files[:1], 2) == []
+    assert len(missing(trained / "runs" / "w4", files[:1], 3)) == 1
     assert "naive/test_easy" in read_evaluations(trained / "runs" / "naive-left")
 
 
@@ -349,7 +356,7 @@ def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
 def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a")
     make_run(tmp_path / "runs" / "b", "lstm", finished=False)
-    write_report(wanted(tmp_path / "runs"), tmp_path / "out", 0, silent)
+    write_report(wanted(tmp_path / "runs"), tmp_path / "out", silent)
     text = (tmp_path / "out" / "report.md").read_text()
     assert "possibleworlds report RUNS --out OUT --data DATA --evaluate" in text
     assert text.count("\nNo ") == 7
@@ -361,7 +368,7 @@ def test_same_runs_same_report(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a", tests={"data/test_easy": 0.7})
     pages_written = []
     for out in ("one", "two"):
-        write_report(wanted(tmp_path / "runs"), tmp_path / out, 0, silent)
+        write_report(wanted(tmp_path / "runs"), tmp_path / out, silent)
         pages_written.append((tmp_path / out / "report.html").read_bytes())
     assert pages_written[0] == pages_written[1]
 
@@ -416,7 +423,7 @@ def broken_sweep(folder: Path) -> None:
 def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> None:
     prepare(tmp_path / "runs")
     with pytest.raises(UserError, match=message) as caught:
-        write_report(wanted(tmp_path / "runs"), tmp_path / "out", 0, silent)
+        write_report(wanted(tmp_path / "runs"), tmp_path / "out", silent)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -424,11 +431,9 @@ def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> No
 def test_bad_folders_are_one_line(tmp_path: Path) -> None:
     run = make_run(tmp_path / "runs" / "a")
     with pytest.raises(UserError, match="none: not a folder"):
-        write_report(
-            wanted(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", 0, silent
-        )
+        write_report(wanted(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", silent)
     with pytest.raises(UserError, match=r"run.json: "):
-        write_report(wanted(tmp_path / "runs"), run / "run.json", 0, silent)
+        write_report(wanted(tmp_path / "runs"), run / "run.json", silent)
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments import reproduce
 from possibleworlds.experiments.engines import LocalEngine
 from possibleworlds.experiments.grid import Budget
+from possibleworlds.experiments.report import Material, evaluate, questions, write_report
 from possibleworlds.experiments.reproduce import Planned, Preset, Reproduction
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
@@ -26,8 +27,9 @@ TINY = {"epochs": 1.0, "evaluations": 2}
 
 def tiny(budget: Budget | None = None) -> Preset:
     runs = [
-        Planned("mlp-bow", TINY, seeds=2),
-        Planned("possibleworldnet", {**TINY, "size": 4, "worlds": 2}),
+        Planned("mlp-bow", TINY, seeds=2, is_result=True),
+        Planned("mlp-bow", {**TINY, "permute_symbols": False}),
+        Planned("possibleworldnet", {**TINY, "size": 4, "worlds": 2}, is_result=True),
         *reproduce.one_sided(TINY, ("linear-bow",)),
     ]
     data = paper_splits(160, 40, 40, 40, 40, 20)
@@ -46,13 +48,19 @@ def finish(work: Reproduction) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in work.runs.rglob("model.safetensors")}
 
 
+def report(work: Reproduction) -> None:
+    wanted = work.wanted("the command")
+    evaluate(questions(Material(wanted)), 2, lambda: False, lambda _: None)
+    write_report(wanted, work.out / "report", lambda _: None)
+
+
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("done")
     generate(out / "theirs", paper_splits(4, 4, 40, 4, 4, 4)[3:4], 7)
     work = at_work(tiny(), out / "out", (out / "theirs",))
     finish(work)
-    assert work.report("the command") == work.out / "report" / "report.html"
+    report(work)
     return out / "out"
 
 
@@ -61,6 +69,7 @@ def test_report_has_it_all(done: Path) -> None:
     assert "Everything is tiny." in text
     found = json.loads((done / "report" / "report.json").read_text())
     assert [row["model"] for row in found["results"]] == ["mlp-bow", "possibleworldnet"]
+    assert found["results"][0]["seeds"] == [0, 1]
     assert found["results"][0]["accuracy"].keys() == {"data", "theirs"}
     assert [row["side"] for row in found["one_sided"]].count("left") == 2
     assert {row["trained_on"] for row in found["one_sided"]} == {"data (4-tuples)", "naive (naive)"}
@@ -79,7 +88,7 @@ def test_nothing_is_done_twice(done: Path) -> None:
     work = at_work(tiny(), done, (done.parent / "theirs",))
     work.make_data(lambda *_: None)
     assert work.lengths() == {}
-    work.report("the command")
+    report(work)
     after = {path: path.stat().st_mtime_ns for path in (done / "runs" / "trials").rglob("*.*")}
     assert before == after
 
@@ -89,7 +98,7 @@ def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
     work = at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))
     work.make_data(lambda *_: None)
     lengths = work.lengths()
-    assert len(lengths) == 7
+    assert len(lengths) == 8
     assert all(seconds > 0 for seconds in lengths.values())
     work.stop = lambda: next(asked)
     with pytest.raises(StopRequestedError):
@@ -105,7 +114,7 @@ def test_search_is_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     searches = work.plan_search()
     assert [search.model for search in searches] == ["linear-bow", "mlp-bow"]
     work.search(searches, lambda: None)
-    work.report("the command")
+    report(work)
     found = json.loads((tmp_path / "report" / "report.json").read_text())
     linear = found["results"][0]
     assert linear["model"] == "linear-bow"
@@ -119,7 +128,9 @@ def test_a_run_that_cannot_be_had_does_not_stop_the_rest(tmp_path: Path) -> None
     heavy = Planned("mlp-bow", {**TINY, "size": 2**40})
     preset = tiny()
     work = at_work(replace(preset, runs=[heavy, *preset.runs]), tmp_path)
-    assert len(finish(work)) == 7
+    assert len(finish(work)) == 8
+    assert [line for line in work.failures([]) if "failed: " in line] == work.failures([])
+    assert len(work.failures([])) == 1
     assert len(list(work.runs.rglob("failed.json"))) == 1
 
 
@@ -160,6 +171,30 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     assert "interrupted; the same command, given again, goes on" in said
     assert "left to train: " in said
     assert "Traceback" not in said
+
+
+def test_a_folder_is_for_one_thing(tmp_path: Path) -> None:
+    work = at_work(tiny(), tmp_path)
+    work.begin({"preset": "quick", "budget": None})
+    work.begin({"preset": "quick", "budget": None})
+    with pytest.raises(UserError, match="is for preset quick; choose another --out"):
+        work.begin({"preset": "paper", "budget": "2h"})
+    (tmp_path / "reproduce.json").unlink()
+    (tmp_path / "letter.txt").touch()
+    with pytest.raises(UserError, match=r"holds letter.txt; choose another --out"):
+        work.begin({"preset": "quick", "budget": None})
+
+
+def test_folders_to_test_with_have_names_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "a" / "theirs").mkdir(parents=True)
+    (tmp_path / "b" / "theirs").mkdir(parents=True)
+    with pytest.raises(UserError, match="another folder of data that is called data"):
+        at_work(tiny(), tmp_path / "out", (tmp_path / "data",))
+    with pytest.raises(UserError, match="called theirs"):
+        at_work(tiny(), tmp_path / "out", (tmp_path / "a" / "theirs", tmp_path / "b" / "theirs"))
+    with pytest.raises(UserError, match="not a folder"):
+        at_work(tiny(), tmp_path / "out", (tmp_path / "none",))
 
 
 def test_budget_needs_a_search() -> None:

@@ -20,7 +20,7 @@ from possibleworlds.models.registry import REGISTRY
 from possibleworlds.training.checkpoint import METRICS, RUN, read_run
 from possibleworlds.training.loop import DATA_FILES
 
-SWEEP = "sweep.json"
+SWEEP, FAILED = "sweep.json", "failed.json"
 NEEDED = (
     *("validation", "seconds", "pairs_per_second", "parameters", "step", "best_step"),
     *("batch_size", "permute_symbols"),
@@ -174,6 +174,8 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
     for folder in folders:
         for path in find(folder, RUN):
             description = read_run(path)
+            if (path / FAILED).exists():
+                continue
             if not is_finished(description, path):
                 unfinished.append(path)
                 continue

@@ -5,9 +5,10 @@ asked with 64 of them instead of those of its training.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from possibleworlds.data.arrays import load_pairs
 from possibleworlds.data.splits import sha256
@@ -54,28 +55,51 @@ def is_evaluation(value: Any) -> bool:
     )
 
 
-def evaluate_into(
-    run: Path,
-    files: Sequence[Path],
-    worlds: int | None = None,
-    say: Callable[[str], None] = lambda _: None,
-) -> Evaluations:
-    """Evaluate a run on the files that it was not yet evaluated on, and keep what is found."""
+class Question(NamedTuple):
+    """A run to be evaluated on a file, with other worlds than its own if their number is given."""
+
+    run: Path
+    file: Path
+    worlds: int | None = None
+
+
+def missing(run: Path, files: Sequence[Path], worlds: int | None = None) -> list[Question]:
+    """What is not known of a run on these files as they are."""
     found = read_evaluations(run)
-    digests = {file: sha256(file) for file in files}
-    missing = [
-        file
-        for file, digest in digests.items()
-        if found.get(key_of(file, worlds), {"sha256": ""}).get("sha256", digest) != digest
-    ]
-    if not missing:
-        return found
-    predictor = Predictor(load_model(run)).look_at(worlds)
-    for file in missing:
-        key = key_of(file, worlds)
-        say(f"{run}: {key}")
-        data = Dataset(load_pairs(file))
-        right = predictor.answers(data) == data.pairs.label
-        found[key] = {**describe(right, data), "sha256": digests[file]}
-        write_json(run / EVALUATION, found)
-    return found
+
+    def is_known(file: Path) -> bool:
+        known = found.get(key_of(file, worlds))
+        return known is not None and known.get("sha256", digest(file)) == digest(file)
+
+    return [Question(run, file, worlds) for file in files if not is_known(file)]
+
+
+digest = cache(sha256)
+
+
+@cache
+def dataset(file: Path) -> Dataset:
+    """A file, ready for many networks."""
+    return Dataset(load_pairs(file))
+
+
+def answer(question: Question) -> dict[str, Any]:
+    """How often a run is right on a file."""
+    data = dataset(question.file)
+    predictor = Predictor(load_model(question.run)).look_at(question.worlds)
+    right = predictor.answers(data) == data.pairs.label
+    return {**describe(right, data), "sha256": digest(question.file)}
+
+
+def keep(question: Question, found: dict[str, Any]) -> None:
+    """Put what was found into the folder of the run."""
+    known = read_evaluations(question.run)
+    known[key_of(question.file, question.worlds)] = found
+    write_json(question.run / EVALUATION, known)
+
+
+def evaluate_into(run: Path, files: Sequence[Path], worlds: int | None = None) -> Evaluations:
+    """Evaluate a run on the files that it was not yet evaluated on, and keep what is found."""
+    for question in missing(run, files, worlds):
+        keep(question, answer(question))
+    return read_evaluations(run)

@@ -29,7 +29,7 @@ from possibleworlds.experiments.collect import (
     find_runs,
     grouped,
 )
-from possibleworlds.experiments.evaluations import evaluate_into
+from possibleworlds.experiments.evaluations import Question, answer, keep, missing
 from possibleworlds.experiments.findings import (
     SAMPLED_SPLITS,
     SPLITS,
@@ -46,7 +46,7 @@ from possibleworlds.experiments.pages import (
     to_html,
     to_markdown,
 )
-from possibleworlds.parallel import ordered_map
+from possibleworlds.parallel import StopRequestedError, ordered_map
 
 TITLE = "Can neural networks understand logical entailment?"
 PAGE = "report.html"
@@ -54,6 +54,8 @@ WIDTHS = {"variables": 5, "operators": 10}
 """How wide the ranges of sizes in the tables are."""
 
 Say = Callable[[str], None]
+Stop = Callable[[], bool]
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,13 @@ class Material:
 
     @property
     def tests(self) -> list[DataFolder]:
-        """The data to test with: not those that are biased on purpose or have no test set."""
+        """The data to test with: what was given, and what was found with unbiased test sets."""
+        given = {path.resolve() for path in self.wanted.data}
         return [
             folder
             for folder in self.folders
-            if folder.method != "naive" and any(file.stem in TESTS for file in folder.files)
+            if folder.method != "naive"
+            and (folder.path.resolve() in given or any(f.stem in TESTS for f in folder.files))
         ]
 
     @property
@@ -117,52 +121,46 @@ class Material:
         return list({run.path: run for group in groups for run in group.runs}.values())
 
 
-Questions = dict[Path, list[tuple[list[Path], int | None]]]
-"""For each run the files to evaluate it on, and with how many worlds if not with its own."""
-
-
-def questions(material: Material) -> Questions:
-    """All that the report compares."""
+def questions(material: Material) -> list[Question]:
+    """What is not known of the runs that the report compares."""
     files = [file for f in material.tests for file in f.files if file.stem in SPLITS]
     some = [file for file in files if file.stem in ("validate", *SAMPLED_SPLITS)]
-    found: Questions = {}
+    found: dict[Question, None] = {}
     compared = [group for pair in material.twins for group in pair]
     for group in (*material.groups, *compared):
         for run in group.runs:
-            found[run.path] = [(files, None)]
+            found |= dict.fromkeys(missing(run.path, files))
     if material.with_worlds:
         for run in material.with_worlds.runs:
-            found[run.path] += [(some, worlds) for worlds in WORLDS]
+            for worlds in WORLDS:
+                found |= dict.fromkeys(missing(run.path, some, worlds))
     for group in material.one_sided:
         own = [f for f in material.folders if f.fingerprint == group.first.data]
         easy = [file for folder in own[:1] for file in folder.files if file.stem == "test_easy"]
         for run in group.runs:
-            found[run.path] = [(easy, None)]
-    return found
+            found |= dict.fromkeys(missing(run.path, easy))
+    return list(found)
 
 
-def evaluate(question: tuple[Path, list[tuple[list[Path], int | None]]]) -> Path:
-    """Evaluate a run where that was not done."""
+def answered(question: Question) -> dict[str, Any]:
+    """What is found out in a process of its own."""
     torch.set_num_threads(1)  # a second one gains nothing on pieces so small
-    run, asked = question
-    for files, worlds in asked:
-        evaluate_into(run, files, worlds)
-    return run
+    return answer(question)
 
 
-def write_report(wanted: Wanted, out: Path, workers: int, say: Say) -> Path:
-    """Write report.html, report.md, report.json and the figures; the page.
+def evaluate(asked: Sequence[Question], workers: int, stop: Stop, progress: Progress) -> None:
+    """Answer questions with so many processes, and keep each answer at once."""
+    answers = ordered_map(answered, asked, workers)
+    for done, (question, found) in enumerate(zip(asked, answers, strict=True), 1):
+        keep(question, found)
+        progress(done)
+        if stop():
+            raise StopRequestedError
 
-    With workers, that many processes evaluate first what was not evaluated.
-    """
+
+def write_report(wanted: Wanted, out: Path, say: Say) -> Path:
+    """Write report.html, report.md, report.json and the figures; the page."""
     material = Material(wanted)
-    if workers:
-        if not material.tests:
-            raise UserError("--evaluate needs data to evaluate on: --data DIR")
-        asked = questions(material)
-        for number, run in enumerate(ordered_map(evaluate, asked.items(), workers), 1):
-            say(f"evaluated {number} of {len(asked)}: {run}")
-        material = Material(wanted)
     found, sections = make_report(material, say)
     try:
         (out / "figures").mkdir(parents=True, exist_ok=True)
@@ -312,7 +310,7 @@ def results_section(rows: Sequence[Found], material: Material) -> Section:
     parts.append(
         f"Accuracy in percent, of {len(rows)} settings selected from {len(material.runs)} runs: "
         "mean ± standard deviation over seeds; the best on each set, and of the paper, in bold. "
-        "Settings were selected by their mean accuracy on validation data, never on test data. "
+        "Settings were selected by their accuracy on validation data, never on test data. "
         "The paper's figures are on its own sets. Parameters, time of training and pairs a second "
         "are those of a run, on average."
     )

@@ -7,6 +7,7 @@
 Whatever is done already is not done again, so the same command goes on after any interruption.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -22,9 +23,10 @@ from possibleworlds.experiments.engines import Died, Engine
 from possibleworlds.experiments.evaluations import key_of
 from possibleworlds.experiments.findings import WORLDS
 from possibleworlds.experiments.grid import SEEDS, Budget
-from possibleworlds.experiments.report import Wanted, write_report
+from possibleworlds.experiments.report import Wanted
 from possibleworlds.experiments.sweep import (
     DEATHS,
+    SWEEP,
     Asked,
     Search,
     make_plans,
@@ -33,6 +35,7 @@ from possibleworlds.experiments.sweep import (
 from possibleworlds.experiments.sweep import run as run_sweep
 from possibleworlds.experiments.trials import (
     LOCKS,
+    TRIALS,
     Trial,
     measure,
     read_result,
@@ -41,7 +44,7 @@ from possibleworlds.experiments.trials import (
 )
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.training.checkpoint import find_run, read_run
+from possibleworlds.training.checkpoint import find_run, read_run, write_json
 from possibleworlds.training.loop import DATA_FILES
 from possibleworlds.training.settings import read_settings
 
@@ -55,8 +58,12 @@ SEARCH_SHARES = {
 """The benchmark networks and how the budget of their search is shared: the slow get more of it."""
 ONE_SIDED = ("linear-bow", "mlp-bow", "treenet")
 
+ASKED = "reproduce.json"
+
 Say = Callable[[str], None]
 Stop = Callable[[], bool]
+Progress = Callable[[str, int, int], None]
+"""What is told the name of something, and how much of it is done, of how much."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class Planned:
     given: dict[str, Any]
     data: str = "data"
     seeds: int = 1
+    is_result: bool = False
+    """Whether it stands in the table of results; others are there to be compared."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -93,7 +102,7 @@ def quick() -> Preset:
     minutes = dict.fromkeys(REGISTRY, 1.2) | {"linear-bow": 0.4, "mlp-bow": 0.4, "treenet": 0.8}
     own: dict[str, dict[str, Any]] = {"guidedworldnet": {"plain_steps": 2000}}
     runs = [
-        Planned(model, {**own.get(model, {}), "minutes": length})
+        Planned(model, {**own.get(model, {}), "minutes": length}, is_result=True)
         for model, length in {**minutes, "guidedworldnet": 2.0}.items()
     ]
     runs += [Planned("possibleworldnet", {"minutes": 0.5, "worlds": n}) for n in WORLDS[::2]]
@@ -107,10 +116,11 @@ def quick() -> Preset:
         runs,
         None,
         "A quick run: 20,000 rows of training data instead of 100,000 and 1,000 in a test set "
-        "instead of 5,000; each network with its default settings and one seed, for 0.4 to 2 "
-        "minutes on one core, without a search; four numbers of worlds instead of seven; three "
-        "networks without symbol permutation; one network that sees one side. "
-        "`possibleworlds reproduce --preset paper` leaves nothing out.",
+        "instead of 5,000; each network with its default settings (but 2,000 instead of 5,000 "
+        "steps before worlds are guided) and one seed, for 0.4 to 2 minutes on one core, without a "
+        "search; four numbers of worlds instead of seven; three networks without symbol "
+        "permutation; one network that sees one side. The paper's sizes: "
+        "`possibleworlds reproduce --preset paper`.",
     )
 
 
@@ -118,7 +128,7 @@ def paper(budget: Budget) -> Preset:
     """The paper's sizes: a search for each benchmark, three seeds of the networks with worlds."""
     best = {model: read_run(find_run(model)) for model in WITH_WORLDS}
     runs = [
-        Planned(model, {**run["settings"], **run["training"]}, data, SEEDS)
+        Planned(model, {**run["settings"], **run["training"]}, data, SEEDS, is_result=True)
         for (model, run), data in zip(best.items(), ("data", "wide"), strict=True)
     ]
     short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}
@@ -141,8 +151,9 @@ def paper(budget: Budget) -> Preset:
         budget,
         f"Settings of the ten benchmark networks were searched for with {length} in all, by "
         "successive halving; the networks with worlds have those of the ready-trained ones. "
-        "guidedworldnet is trained on `wide`, rows of 0 to 10 operators a formula. The effect of "
-        "symbol permutation is that on default settings within a minute.",
+        "guidedworldnet is trained on `wide`, rows of 0 to 10 operators a formula. Side studies "
+        "are short, with one seed: two epochs for each number of worlds, a minute with and without "
+        "symbol permutation, half a minute for networks that see one side.",
     )
 
 
@@ -168,28 +179,57 @@ class Reproduction:
         self, preset: Preset, out: Path, tests: Sequence[Path], engine: Engine, stop: Stop, say: Say
     ) -> None:
         self.preset, self.out, self.engine, self.stop, self.say = preset, out, engine, stop, say
-        self.tests = data_files([path.resolve() for path in tests])
+        self.tests = [file for file in tests_in(tests, preset) if file.stem != "train"]
         self.runs, self.data = out / "runs", out / "data"
 
-    def make_data(self, progress: Callable[[str, int, int], None]) -> None:
-        """Generate the data, pruned against what networks will be tested with, and verify them."""
+    def begin(self, asked: dict[str, Any]) -> None:
+        """Take the folder for what is asked for, unless it is taken for something else."""
+        path = self.out / ASKED
+        if not path.exists():
+            if inside := sorted(self.out.iterdir()):
+                raise UserError(f"{self.out} holds {inside[0].name}; choose another --out")
+            write_json(path, asked)
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if before != asked:
+            listed = ", ".join(f"{key} {value}" for key, value in before.items() if value)
+            raise UserError(f"{self.out} is for {listed}; choose another --out")
+
+    def make_data(self, progress: Progress) -> None:
+        """Generate and verify the data, pruned against what networks will be tested with."""
         against = list(self.tests)
-        for folder, splits in self.preset.splits.items():
-
-            def tell(name: str, done: int, total: int, folder: str = folder) -> None:
-                progress(f"{folder}/{name}", done, total)
-
-            generate(self.out / folder, splits, 0, self.engine.slots, False, against, tell)
-            files = data_files([self.out / folder])
-            for found in verify(files, self.engine.slots):
-                if isinstance(found, Problem):
-                    raise UserError(f"{found.path}:{found.line}: {found.check}: {found.message}")
+        for folder in self.preset.splits:
+            files = self.make_folder(folder, against, progress)
             if folder == "data":
                 against += [file for file in files if file.stem != "train"]
 
+    def make_folder(self, folder: str, against: list[Path], progress: Progress) -> list[Path]:
+        """Generate and verify the data of a folder; its files."""
+        splits = self.preset.splits[folder]
+        rows = {split.file: split.rows for split in splits}
+
+        def generated(name: str, done: int, total: int) -> None:
+            progress(f"{folder}/{name}", done, total)
+            if self.stop():
+                raise StopRequestedError
+
+        def verified(path: Path, done: int) -> None:
+            generated(f"{path.stem}, verified", done, rows[path.name])
+
+        out, workers = self.out / folder, self.engine.slots
+        generate(out, splits, 0, workers, False, against, generated)
+        files = data_files([out])
+        content, mark = "".join(map(sha256, files)), self.out / f"{folder}.verified"
+        if not mark.exists() or mark.read_text(encoding="utf-8") != content:
+            for found in verify(files, workers, verified):
+                if isinstance(found, Problem):
+                    raise UserError(f"{found.path}:{found.line}: {found.check}: {found.message}")
+            mark.write_text(content, encoding="utf-8")
+        return files
+
     @cached_property
     def trials(self) -> dict[str, tuple[Planned, Trial]]:
-        """The trials of the planned runs, by name."""
+        """The trials of the planned runs, by name; which are results is put beside them."""
+        self.runs.mkdir(exist_ok=True)
         prints = {
             folder: {name: sha256(self.out / folder / name) for name in DATA_FILES}
             for folder in self.preset.splits
@@ -199,6 +239,10 @@ class Reproduction:
             for planned in self.preset.runs
             for seed in range(planned.seeds)
         ]
+        write_json(
+            self.runs / SWEEP,
+            {"selected": [trial.name for planned, trial in trials if planned.is_result]},
+        )
         return {trial.name: (planned, trial) for planned, trial in trials}
 
     def lengths(self) -> dict[str, float]:
@@ -244,7 +288,6 @@ class Reproduction:
     def train(self, lengths: dict[str, float], show: Callable[[float], None]) -> None:
         """Train the planned runs; tell how many seconds of their lengths are behind."""
         left = dict(lengths)
-        self.runs.mkdir(exist_ok=True)
 
         def tell() -> None:
             said = locks.held(self.runs / LOCKS)
@@ -282,8 +325,33 @@ class Reproduction:
         splits = {key_of(file): file for file in (*files, *self.tests)}
         run_sweep(searches, self.data, splits, self.engine, self.stop, self.say, show)
 
-    def report(self, command: str) -> Path:
-        """Evaluate what is not, and write the report; its page."""
+    def failures(self, searches: list[Search]) -> list[str]:
+        """What could not be had, a line each."""
+        found = [
+            f"{self.runs / TRIALS / name} failed: {result.failure if result else 'not finished'}"
+            for name in self.trials
+            if not (result := read_result(self.runs, name)) or result.failure
+        ]
+        return found + [
+            f"{search.model}: no trial of the search succeeded"
+            for search in searches
+            if not search.selected()
+        ]
+
+    def wanted(self, command: str) -> Wanted:
+        """What the report is to be about."""
         tests = list(dict.fromkeys(file.parent for file in self.tests))
-        wanted = Wanted([self.out], tests, command, self.preset.note)
-        return write_report(wanted, self.out / "report", self.engine.slots, self.say)
+        return Wanted([self.out], tests, command, self.preset.note)
+
+
+def tests_in(folders: Sequence[Path], preset: Preset) -> list[Path]:
+    """The files to test with, of folders whose names tell them apart from each other and ours."""
+    names = list(preset.splits)
+    for folder in folders:
+        if not folder.is_dir():
+            raise UserError(f"{folder}: not a folder")
+        name = folder.resolve().name
+        if name in names:
+            raise UserError(f"{folder}: there is another folder of data that is called {name}")
+        names.append(name)
+    return data_files([folder.resolve() for folder in folders])

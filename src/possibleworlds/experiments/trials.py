@@ -190,9 +190,11 @@ def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Sp
             kind = resolve(model)
             settings, training = read_settings(kind, given)
             trainer = Trainer(kind(settings), training, train_set, validate_set, seed=0)
+            trainer.progress.step = trainer.total_steps // 2  # some begin with easier steps
             step = seconds_a_call(learning(trainer))
             epoch = step * train_rows / training.batch_size
-            evaluation = seconds_a_call(trainer.evaluate) * validate_rows / len(validate_set)
+            asked = training.validation_rows or validate_rows
+            evaluation = seconds_a_call(trainer.evaluate) * asked / len(validate_set)
             found.append(Speed(*(float(f"{s:.3g}") for s in (begin, epoch, evaluation))))
         except Exception:
             found.append(None)  # a trial of it will say why

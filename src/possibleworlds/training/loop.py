@@ -331,7 +331,7 @@ def take_note(trainer: Trainer, out: Path) -> None:
 
 
 def save(trainer: Trainer, out: Path, description: dict[str, Any]) -> None:
-    """Write a checkpoint; the state first, as everything else follows from it."""
+    """Write a checkpoint: the state first, from which all follows, and last that it is finished."""
     progress = trainer.progress
     checkpoint.save_tensors(out / checkpoint.STATE, *trainer.state())
     metrics = {
@@ -345,6 +345,6 @@ def save(trainer: Trainer, out: Path, description: dict[str, Any]) -> None:
         "parameters": sum(weight.numel() for weight in trainer.weights.values()),
         "finished": trainer.share_done >= 1,
     }
-    checkpoint.write_json(out / checkpoint.RUN, {**description, "metrics": metrics})
     with replacing(out / checkpoint.METRICS) as file:
         file.writelines(json.dumps(line) + "\n" for line in progress.history)
+    checkpoint.write_json(out / checkpoint.RUN, {**description, "metrics": metrics})
