@@ -2,14 +2,13 @@
 
     .venv/bin/python benchmarks/scaling.py
 
-Generates rows with one process and with all, measures nine settings of each network's grid as a
-sweep does, and works the rest out. Writes results/scaling.json and the tables of docs/scaling.md.
+Generates a million rows, measures nine settings of each network's grid as a sweep does, and works
+the rest out. Writes results/scaling.json and the tables of docs/scaling.md.
 """
 
 import json
 import os
-import subprocess
-import sys
+import resource
 import tempfile
 import time
 from pathlib import Path
@@ -17,24 +16,35 @@ from typing import Any
 
 from pages import replace_part
 
+from possibleworlds.data.splits import PRESETS, free_splits, generate
 from possibleworlds.experiments.grid import paper_plan, sample
 from possibleworlds.experiments.sweep import MEASURED
 from possibleworlds.experiments.trials import measure
 from possibleworlds.models.registry import REGISTRY, resolve
 
 RESULTS = Path(__file__).parent.parent / "results" / "scaling.json"
-ROWS = 400_000
+ROWS = 1_000_000
 EPOCHS = 10
 CORES = (2, 64, 1000)
 
 
-def seconds_to_generate(workers: int, folder: Path) -> float:
-    """The time in which so many processes generate rows."""
-    command = [sys.executable, "-m", "possibleworlds", "generate", str(folder)]
-    command += ["--rows", str(ROWS), "--workers", str(workers)]
-    began = time.perf_counter()
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - began
+def cost_of_rows(workers: int, folder: Path) -> dict[str, float]:
+    """What rows cost: seconds of the clock, of the process that prunes, and of all others."""
+    began, own = time.perf_counter(), time.process_time()
+    others = children_seconds()
+    made = generate(folder, free_splits(ROWS, (1, 10), (1, 10), "fourtuples"), 0, workers)
+    return {
+        "rows": sum(split["rows"] for split in made["splits"].values()),
+        "clock": time.perf_counter() - began,
+        "pruning": time.process_time() - own,
+        "making": children_seconds() - others,
+    }
+
+
+def children_seconds() -> float:
+    """The CPU time of all processes that this one had."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def grid_cost(model: str, data: Path) -> dict[str, float]:
@@ -47,17 +57,23 @@ def grid_cost(model: str, data: Path) -> dict[str, float]:
 
 
 def data_table(found: dict[str, float]) -> str:
-    """Rows a second, and what a billion of them take."""
-    lines = ["| processes | rows/s | a row, µs of a core |", "| ---: | ---: | ---: |"]
-    for workers, seconds in found.items():
-        rate, each = ROWS / seconds, 1e6 * int(workers) * seconds / ROWS
-        lines.append(f"| {workers} | {rate:,.0f} | {each:.0f} |")
-    workers, seconds = list(found.items())[-1]
-    hours = 1e9 * int(workers) * seconds / ROWS / 3600
-    listed = ", ".join(f"{duration(hours / cores)} on {cores:,}" for cores in CORES)
-    return (
-        "\n".join(lines) + f"\n\nA billion rows: {hours:,.0f} core-hours, which is {listed} cores."
-    )
+    """What a row takes, and what a billion would."""
+    rows, making, pruning = found["rows"], found["making"], found["pruning"]
+    row, parent = 1e6 * (making + pruning) / rows, 1e6 * pruning / rows
+    hours, least = (1e9 * microseconds / 1e6 / 3600 for microseconds in (row, parent))
+    keys = 8 * 2 ** (2 * 10**9).bit_length() / 2**30  # as data.splits.Seen takes it
+    lines = [
+        "| | |",
+        "| --- | ---: |",
+        f"| rows generated, {found['workers']:.0f} processes | {rows:,.0f} |",
+        f"| rows a second | {rows / found['clock']:,.0f} |",
+        f"| CPU time of a row | {row:.1f} µs |",
+        f"| of it in the one process that prunes and writes | {parent:.1f} µs |",
+        f"| a billion rows | {hours:,.1f} core-hours |",
+        f"| the same, with as many cores as are of use ({row / parent:.0f}) | {least:,.1f} hours |",
+        f"| memory for the keys of a billion rows | {keys:.0f} GiB |",
+    ]
+    return "\n".join(lines)
 
 
 def grid_table(found: dict[str, dict[str, float]]) -> str:
@@ -85,15 +101,12 @@ def duration(hours: float) -> str:
 
 
 def main() -> None:
-    found: dict[str, Any] = {"rows": ROWS, "epochs": EPOCHS}
+    found: dict[str, Any] = {"epochs": EPOCHS}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        found["generate"] = {
-            str(workers): seconds_to_generate(workers, folder / str(workers))
-            for workers in sorted({1, len(os.sched_getaffinity(0))})
-        }
-        command = [sys.executable, "-m", "possibleworlds", "generate", str(folder / "data")]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        workers = len(os.sched_getaffinity(0))
+        found["generate"] = {"workers": workers, **cost_of_rows(workers, folder / "rows")}
+        generate(folder / "data", PRESETS["paper"], 0, workers)
         names = [name for name, entry in REGISTRY.items() if entry.paper]
         found["grid"] = {model: grid_cost(model, folder / "data") for model in names}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -24,7 +24,7 @@ SEEDS = 3
 KEEP_ONE_IN = 3
 SHORT_EVALUATIONS = 5
 """How often a trial is evaluated on the validation set, before the last rung."""
-SMALLEST_SHARE = {"seconds": 30.0, "epochs": 1.0}
+SMALLEST_SHARE = {"seconds": 40.0, "epochs": 1.0}
 """What a candidate is worth trying for; a smaller budget tries fewer candidates."""
 UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
