@@ -90,9 +90,19 @@ def draw(found: dict[str, Any]) -> None:
         steps = [line["step"] for line in run["history"]]
         errors = [100 * (1 - line["validation"]) for line in run["history"]]
         shade = colours(0.95 * i / (len(WORLDS) - 1))
-        left.plot(steps, errors, color=shade, marker=".", label=n)
+        left.plot(steps, errors, color=shade, marker=".")
+        left.annotate(
+            f"{n} world{'s' if i else ''}",
+            (steps[-1], errors[-1]),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+        )
     left.set(xlabel="training steps", ylabel="validation error, %", yscale="log")
-    left.legend(title="worlds", ncols=2, fontsize="small")
+    left.set_yticks([0.3, 1, 3, 10, 30], ["0.3", "1", "3", "10", "30"], minor=False)
+    left.minorticks_off()
+    left.set_xlim(right=1.24 * steps[-1])
     asked = found["by_worlds_asked"]
     right.plot([int(n) for n in asked], [100 * a for a in asked.values()], marker="o")
     right.set(xlabel="worlds it is asked with", xscale="log", ylabel="validation accuracy, %")
