@@ -12,11 +12,13 @@ import argparse
 import json
 import shutil
 import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from possibleworlds.experiments.evaluations import read_evaluations
+from possibleworlds.experiments.grid import SEEDS
 from possibleworlds.experiments.sweep import read_sweep
 from possibleworlds.training.checkpoint import SHIPPED, read_run, write_json
 
@@ -27,13 +29,16 @@ LENGTH = ("epochs=", "evaluations=", "minutes=")
 SETS = ("validate", "test_easy", "test_hard", "test_big", "test_massive", "test_exam")
 
 
-def put_on_record(out: Path) -> None:
+def put_on_record(out: Path, commit: str) -> None:
     """Keep the numbers of a report, each run with its settings, seed and time."""
     report = json.loads((out / "report" / "report.json").read_text(encoding="utf-8"))
-    head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    if not all(
+        len(row["seeds"]) == SEEDS and len(row["accuracy"]) == 2 for row in report["results"]
+    ):
+        sys.exit("not every network has three seeds, evaluated on our sets and the published ones")
     for run in report["repeat"]:
         run["run"] = str(Path(run["run"]).relative_to(out.resolve()))
-    kept = {"commit": head.stdout.strip(), **{name: report[name] for name in KEPT}}
+    kept = {"commit": commit, **{name: report[name] for name in KEPT}}
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
@@ -98,9 +103,11 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--commit", help="of the runs; else that of the working tree")
     arguments = parser.parse_args()
     if arguments.out:
-        put_on_record(arguments.out)
+        here = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True)
+        put_on_record(arguments.out, arguments.commit or here.stdout.decode().strip())
         ship(arguments.out)
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
     replace_part("../README.md", "results", table(record))

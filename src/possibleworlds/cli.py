@@ -119,7 +119,7 @@ def interrupted(advice: str) -> NoReturn:
 def progress_bars() -> Iterator[Progress]:
     """Progress bars on standard error, with the time left."""
     with Progress(
-        TextColumn("{task.description:>12}", markup=False),
+        TextColumn("{task.description}", justify="right", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
