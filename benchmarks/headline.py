@@ -22,8 +22,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import matplotlib.pyplot as plt
+import numpy as np
 import torch
-from pages import replace_part
+from pages import FIGURES, replace_part
 
 from possibleworlds.data.arrays import load_pairs
 from possibleworlds.data.files import data_files, read_pairs
@@ -196,6 +198,33 @@ def figures_table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def draw_reasons(found: dict[str, Any]) -> None:
+    """How the ready-trained guided network comes to its answers, set by set."""
+    one = found["guidedworldnet"]
+    own = next(s["own"] for s in one["seeds"] if s["run"]["seed"] == one["best_seed"])
+    sets = [(whose, stem) for whose in own for stem in SETS if stem in own[whose]]
+    names = [f"{stem.removeprefix('test_')}\n{whose}" for whose, stem in sets]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    right_reason = [100 * own[w][s]["best_world_is_countermodel"] for w, s in sets]
+    bars = left.bar(names, right_reason, color="#009E73")
+    left.bar_label(bars, fmt="%.1f", fontsize="small")
+    left.set(ylim=(90, 101), ylabel="%", title="non-entailments whose best world is a countermodel")
+    places = np.arange(len(sets))
+    kinds = (("entailments_fooled", "entailments: fooled", "#D55E00"),)
+    kinds += (("non_entailments_missed", "non-entailments: missed", "#0072B2"),)
+    for i, (key, label, colour) in enumerate(kinds):
+        values = [100 * own[w][s][key] for w, s in sets]
+        bars = right.bar(places + 0.4 * i - 0.2, values, 0.4, label=label, color=colour)
+        right.bar_label(bars, fmt="%.1f", fontsize="small")
+    right.set_xticks(places, names)
+    right.set(ylabel="%", title="errors")
+    right.legend(frameon=False)
+    for axes in (left, right):
+        axes.tick_params(axis="x", labelsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(FIGURES / "reasons.png", dpi=130)
+
+
 def reasons_table(found: dict[str, Any]) -> str:
     """How the ready-trained networks come to their answers."""
     lines = [
@@ -242,6 +271,7 @@ def main() -> None:
         }
     replace_part("guided-worlds.md", "figures", figures_table(found))
     replace_part("guided-worlds.md", "reasons", reasons_table(found))
+    draw_reasons(found)
 
 
 if __name__ == "__main__":

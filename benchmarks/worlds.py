@@ -18,6 +18,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
+from headline import sampled
 from pages import FIGURES, replace_part
 
 import possibleworlds
@@ -58,7 +59,7 @@ def studies() -> dict[str, dict[str, Settings]]:
 
 
 def train(settings: Settings, epochs: float, out: Path) -> dict[str, Any]:
-    """Train with these settings unless that is done; the settings, metrics and history."""
+    """Train with these settings unless that is done; what the run says, and its history."""
     run = out / ("run-" + "-".join(f"{key}={value}" for key, value in sorted(settings.items())))
     if not (run / "run.json").exists() or not read_run(run).get("metrics", {}).get("finished"):
         command = [sys.executable, "-m", "possibleworlds", "train", "possibleworldnet", "--resume"]
@@ -67,18 +68,19 @@ def train(settings: Settings, epochs: float, out: Path) -> dict[str, Any]:
             command += ["--set", f"{key}={value}"]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     history = list(map(json.loads, (run / "metrics.jsonl").read_text("utf-8").splitlines()))
-    return {"settings": settings, "metrics": read_run(run)["metrics"], "history": history}
+    return {"run": read_run(run), "history": history}
 
 
-def by_worlds_asked(data: Path) -> dict[str, float]:
-    """The accuracy of the ready-trained network by the number of worlds it is asked with."""
+def by_worlds_asked(data: Path) -> dict[str, dict[str, float]]:
+    """The accuracy of the ready-trained network, and of random rows, by their number."""
     torch.set_num_threads(1)
     network = possibleworlds.load("possibleworldnet")
     rows = Dataset(load_pairs(data / "validate.txt"))
     found = {}
     for n in (*WORLDS, 512, 1024):
         answers = network.look_at(n).answers(rows)
-        found[str(n)] = float((answers == rows.pairs.label).mean())
+        right = float((answers == rows.pairs.label).mean())
+        found[str(n)] = {"network": right, "sampling": sampled(data / "validate.txt", n)}
     return found
 
 
@@ -104,8 +106,12 @@ def draw(found: dict[str, Any]) -> None:
     left.minorticks_off()
     left.set_xlim(right=1.24 * steps[-1])
     asked = found["by_worlds_asked"]
-    right.plot([int(n) for n in asked], [100 * a for a in asked.values()], marker="o")
-    right.set(xlabel="worlds it is asked with", xscale="log", ylabel="validation accuracy, %")
+    for name, style in (("network", "o-"), ("sampling", "k:")):
+        values = [100 * found[name] for found in asked.values()]
+        label = "worlds" if name == "network" else "random rows of the truth table"
+        right.plot([int(n) for n in asked], values, style, label=label)
+    right.legend(frameon=False)
+    right.set(xlabel="worlds it is asked with, or rows", xscale="log", ylabel="accuracy, %")
     right.set_xticks([int(n) for n in asked], list(asked), minor=False)
     right.minorticks_off()
     right.set_title("the ready-trained network, trained with 256", fontsize="medium")
@@ -128,18 +134,17 @@ def draw(found: dict[str, Any]) -> None:
     figure.savefig(FIGURES / "world-size.png", dpi=130)
 
 
-def table(runs: dict[str, Any], first: str) -> str:
-    """A line for each run: accuracy at the end, and time."""
+def table(runs: dict[str, Any], first: str, asked: dict[str, dict[str, float]]) -> str:
+    """A line for each run: accuracy at the end, that of as many random rows, and time."""
     lines = [
-        f"| {first} | validation, % | training, minutes | pairs/s |",
+        f"| {first} | validation, % | as many random rows, % | training, minutes |",
         "| --- | ---: | ---: | ---: |",
     ]
     for name, run in runs.items():
-        metrics = run["metrics"]
         accuracy = f"{100 * run['history'][-1]['validation']:.1f}"
-        minutes = f"{metrics['seconds'] / 60:.1f}"
-        speed = f"{metrics['pairs_per_second']:,.0f}"
-        lines.append(f"| {name} | {accuracy} | {minutes} | {speed} |")
+        rows = f"{100 * asked[str(run['run']['settings']['worlds'])]['sampling']:.1f}"
+        minutes = f"{run['run']['metrics']['seconds'] / 60:.1f}"
+        lines.append(f"| {name} | {accuracy} | {rows} | {minutes} |")
     return "\n".join(lines)
 
 
@@ -168,7 +173,7 @@ def main() -> None:
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     draw(found)
     for question, runs in found["studies"].items():
-        replace_part("worlds.md", question, table(runs, question))
+        replace_part("worlds.md", question, table(runs, question, found["by_worlds_asked"]))
 
 
 if __name__ == "__main__":

@@ -56,6 +56,10 @@ Certify = Annotated[
 ]
 
 
+Worlds = Annotated[int | None, typer.Option(min=1, help="Worlds, if not those of the training.")]
+Steps = Annotated[int | None, typer.Option(min=0, help="Steps that guided worlds move.")]
+
+
 def cores() -> int:
     """How many processes this machine runs at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -163,6 +167,8 @@ def entails(
     model: Annotated[
         str | None, typer.Option(metavar="RUN", help="Ask this trained network as well.")
     ] = None,
+    worlds: Worlds = None,
+    steps: Steps = None,
     certify: Certify = False,
     as_json: Json = False,
 ) -> None:
@@ -180,8 +186,9 @@ def entails(
 
         possibleworlds entails "p -> q" "q -> p" --model guidedworldnet
     """
-    if certify and not model:
-        raise UserError("--certify is for the answer of a network; the exact one needs none")
+    for name, given in (("certify", certify), ("worlds", worlds), ("steps", steps)):
+        if given and not model:
+            raise UserError(f"--{name} is for the answer of a network; the exact one needs none")
     *first, conclusion = map(parse, formulas)
     if len(first) > 1:
         raise UserError("more than two formulas; give further premises with --premise")
@@ -191,7 +198,7 @@ def entails(
     a = conjunction(premises)
     refuting = possibleworlds.countermodel(a, conclusion, solver)
     code = 0 if refuting is None else 1
-    thought = possibleworlds.load(model).decide(a, conclusion, certify) if model else None
+    thought = load_run(model, worlds, steps).decide(a, conclusion, certify) if model else None
     if as_json:
         asked = {}
         if thought is not None:
@@ -286,7 +293,8 @@ def generate(
         typer.Option(help="Free setting, else fourtuples."),
     ] = None,
     prune_against: Annotated[
-        list[Path] | None, typer.Option(help="Leave out the pairs of this file, up to renaming.")
+        list[Path] | None,
+        typer.Option(help="Leave out the pairs of a file or folder, up to renaming."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
     workers: Workers = CORES,
@@ -547,7 +555,8 @@ def train(
 
         possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
-    from possibleworlds.training.loop import Job, Trainer
+    from possibleworlds.data.splits import sha256
+    from possibleworlds.training.loop import DATA_FILES, Job, Trainer
     from possibleworlds.training.loop import train as train_network
 
     given: dict[str, Any] = {}
@@ -555,6 +564,8 @@ def train(
         ready = ready_trained(model)
         given = {**ready["settings"], **ready["training"]}
         seed = ready["seed"] if seed is None else seed
+        if ready["data"] != {name: sha256(data / name) for name in DATA_FILES}:
+            err.print("these are other data than the ready-trained network was trained on")
     given |= parse_set(settings or [])
     chosen = {"epochs": epochs, "minutes": minutes, "side": side}
     given |= {name: str(value) for name, value in chosen.items() if value is not None}
@@ -633,8 +644,6 @@ def load_run(run: str, worlds: int | None, steps: int | None) -> "Predictor":
 
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or a ready-trained one.")]
-Worlds = Annotated[int | None, typer.Option(min=1, help="Worlds, if not those of the training.")]
-Steps = Annotated[int | None, typer.Option(min=0, help="Steps that guided worlds move.")]
 
 
 @app.command()
@@ -655,7 +664,7 @@ def evaluate(
 
         possibleworlds evaluate runs/treenet data/test_easy.txt data/test_hard.txt
 
-        possibleworlds evaluate guidedworldnet data --certify
+        possibleworlds evaluate guidedworldnet data/test_exam.txt --certify
     """
     from possibleworlds.data.arrays import load_pairs
     from possibleworlds.data.files import data_files
@@ -700,13 +709,13 @@ def by_size(what: str, found: dict[str, dict[str, dict[str, float]]]) -> Table:
 @app.command()
 def predict(
     run: Run,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A data file.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Data files or folders.")],
     worlds: Worlds = None,
     steps: Steps = None,
     certify: Certify = False,
     as_json: Json = False,
 ) -> None:
-    """Write the probability that A entails B for each row of a file, a line each.
+    """Write the probability that A entails B for each row of data, a line each.
 
     With --certify a line says yes, or no and the countermodel that was found and checked.
 
@@ -719,30 +728,33 @@ def predict(
     import numpy as np
 
     from possibleworlds.data.arrays import load_pairs
+    from possibleworlds.data.files import data_files
     from possibleworlds.training import certificate
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import log_probabilities
 
     model = load_run(run, worlds, steps).model
-    data = Dataset(load_pairs(file))
-    with progress_bars() as progress:
-        advance = partial(progress.advance, progress.add_task(file.name, total=len(data)))
-        if certify:
-            certified = certificate.certify(model, data, progress=advance)
-        else:
-            answers = np.exp(log_probabilities(model, data, progress=advance)[:, 1]).tolist()
-    if certify:
-        for line, found in enumerate(certified, 1):
-            if as_json:
-                print_json({"line": line, "entails": found is None, "countermodel": found})
+    for file in data_files(paths):
+        data = Dataset(load_pairs(file))
+        answers: list[tuple[dict[str, Any], str]]
+        with progress_bars() as progress:
+            advance = partial(progress.advance, progress.add_task(file.name, total=len(data)))
+            if certify:
+                answers = [
+                    (
+                        {"entails": found is None, "countermodel": found},
+                        "yes" if found is None else f"no: {in_words(found)}",
+                    )
+                    for found in certificate.certify(model, data, progress=advance)
+                ]
             else:
-                print("yes" if found is None else f"no: {in_words(found)}")
-        return
-    for line, probability in enumerate(answers, 1):
-        if as_json:
-            print_json({"line": line, "probability": probability})
-        else:
-            print(f"{probability:.6f}")
+                shares = np.exp(log_probabilities(model, data, progress=advance)[:, 1]).tolist()
+                answers = [({"probability": p}, f"{p:.6f}") for p in shares]
+        for line, (answer, text) in enumerate(answers, 1):
+            if as_json:
+                print_json({"file": str(file), "line": line, **answer})
+            else:
+                print(text)
 
 
 @app.command()

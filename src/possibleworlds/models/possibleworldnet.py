@@ -60,6 +60,7 @@ class PossibleWorldNet(Model):
         super().__init__(settings)
         s = settings
         self.n_worlds = s.worlds  # to be set for an evaluation with more, or fewer
+        self.n_passed = 0  # fixed worlds that were looked at before
         d, k = s.size, s.world_size
         self.w4 = nn.Parameter(uniform(N_VARIABLES, k, d, fan_in=k))
         # W1 of each operator, cut into the part for each argument, and transposed: x @ w1[slot].
@@ -78,7 +79,8 @@ class PossibleWorldNet(Model):
         """Imagine worlds: [*shape, k] of numbers uniform on [-1, 1]."""
         generator = None
         if self.settings.fixed_worlds:
-            generator = torch.Generator().manual_seed(self.settings.seed_of_worlds)
+            seed = self.settings.seed_of_worlds + self.n_passed
+            generator = torch.Generator().manual_seed(seed)
         # Drawn on the CPU, so that they are the same on every device.
         worlds = torch.rand(*shape, self.settings.world_size, generator=generator)
         return (2 * worlds - 1).to(self.f.weight)

@@ -103,7 +103,7 @@ def certify(
         for start in range(0, most, at_once):
             if not len(left):
                 break
-            network.n_worlds = min(at_once, most - start)
+            network.n_worlds, network.n_passed = min(at_once, most - start), start
             for rows, batch in data.in_order_of_size(left):
                 with torch.random.fork_rng(devices=[]):
                     torch.manual_seed(seed + start)
@@ -120,6 +120,6 @@ def certify(
             progress(len(left) - len(still))
             left = still
     finally:
-        network.n_worlds = wanted
+        network.n_worlds, network.n_passed = wanted, 0
     progress(len(left))
     return found

@@ -50,7 +50,7 @@ def read_value(text: str, wanted: type, name: str) -> Any:
         if wanted is bool:
             return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
         return wanted(text)
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, TypeError):
         raise UserError(f"{name}={quoted(text)}: not {wanted.__name__}") from None
 
 
