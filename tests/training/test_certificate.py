@@ -18,9 +18,15 @@ from possibleworlds.data.splits import PRESETS, generate
 from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import LETTERS, Formula
 from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
+from possibleworlds.models.possibleworldnet import (
+    Imagined,
+    PossibleWorldNet,
+    PossibleWorldNetSettings,
+)
 from possibleworlds.models.registry import resolve
+from possibleworlds.models.trees import Batch
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.certificate import certify, refuting, views
+from possibleworlds.training.certificate import PATIENCE, certify, refuting, views
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.evaluation import log_probabilities
 from possibleworlds.training.predictor import Predictor
@@ -60,6 +66,23 @@ def test_no_network_certifies_a_false_refutation(pairs: list[tuple[str, str]]) -
     assert model.n_worlds == 8
     alone = certify(model, Dataset(pairs_of([(*pairs[-1], 0)])))
     assert alone[0] == found[-1]
+
+
+def test_the_search_never_looks_at_the_same_fixed_worlds_again() -> None:
+    torch.manual_seed(1)
+    plain = PossibleWorldNetSettings(size=8, worlds=8, fixed_worlds=True, corners=False)
+    model = PossibleWorldNet(plain).eval()
+    seen = []
+
+    def imagine(batch: Batch) -> Imagined:
+        found = PossibleWorldNet.imagine(model, batch)
+        seen.extend(map(tuple, found.worlds[0].tolist()))
+        return found
+
+    model.imagine = imagine  # type: ignore[method-assign]
+    assert certify(model, Dataset(pairs_of([("p", "p", 1)]))) == [None]
+    assert len(set(seen)) == len(seen) == PATIENCE * 8
+    assert model.n_passed == 0
 
 
 def test_the_view_of_a_pair_is_the_networks_own_answer() -> None:

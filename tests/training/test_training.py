@@ -22,7 +22,7 @@ from possibleworlds.data.splits import free_splits, generate
 from possibleworlds.errors import UserError
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.training.checkpoint import METRICS, MODEL, RUN, STATE
+from possibleworlds.training.checkpoint import METRICS, MODEL, RUN, SHIPPED, STATE, read_run
 from possibleworlds.training.evaluation import interval
 from possibleworlds.training.loop import Job, Trainer, train
 
@@ -389,6 +389,18 @@ def test_the_commands(data: Path, run: Path) -> None:
     assert "possibleworldnet" in possible("models").stdout
 
 
+def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> None:
+    options = ["--data", str(data), "--out", str(tmp_path / "run"), "--preset", "best"]
+    done = possible("train", "possibleworldnet", *options, "--epochs", "0.01", "--seed", "3")
+    assert done.returncode == 0
+    assert "other data than the ready-trained" in done.stderr
+    stored = json.loads((tmp_path / "run" / RUN).read_text())
+    ready = read_run(SHIPPED / "possibleworldnet")
+    assert stored["settings"] == ready["settings"]
+    assert stored["training"] == {**ready["training"], "epochs": 0.01}
+    assert stored["seed"] == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -410,6 +422,7 @@ def test_the_commands(data: Path, run: Path) -> None:
         (["evaluate", "RUN", "DATA/test_easy.txt", "--certify"], "imagines no worlds"),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--steps", "3"], "no worlds that move"),
         (["entails", "p", "q", "--certify"], "--certify is for the answer of a network"),
+        (["entails", "p", "q", "--worlds", "3"], "--worlds is for the answer of a network"),
         (
             ["train", "a.b:C", "--data", "DATA", "--out", "r", "--preset", "best"],
             "no ready-trained a.b:C",
