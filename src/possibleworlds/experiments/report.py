@@ -126,19 +126,21 @@ def questions(material: Material) -> list[Question]:
     files = [file for f in material.tests for file in f.files if file.stem in SPLITS]
     some = [file for file in files if file.stem in ("validate", *SAMPLED_SPLITS)]
     found: dict[Question, None] = {}
-    compared = [group for pair in material.twins for group in pair]
-    for group in (*material.groups, *compared):
+    for group in material.groups:
         for run in group.runs:
             found |= dict.fromkeys(missing(run.path, files))
+    easy = [file for file in files if file.stem == "test_easy"]
+    for run in (run for pair in material.twins for group in pair for run in group.runs):
+        found |= dict.fromkeys(missing(run.path, easy))
     if material.with_worlds:
         for run in material.with_worlds.runs:
             for worlds in WORLDS:
                 found |= dict.fromkeys(missing(run.path, some, worlds))
     for group in material.one_sided:
         own = [f for f in material.folders if f.fingerprint == group.first.data]
-        easy = [file for folder in own[:1] for file in folder.files if file.stem == "test_easy"]
+        theirs = [file for folder in own[:1] for file in folder.files if file.stem == "test_easy"]
         for run in group.runs:
-            found |= dict.fromkeys(missing(run.path, easy))
+            found |= dict.fromkeys(missing(run.path, theirs))
     return list(found)
 
 
