@@ -281,3 +281,29 @@ def test_a_variable_starts_with_a_coordinate_of_its_own() -> None:
     assert torch.allclose(own, own[:1].expand(26, -1), atol=1e-5)
     assert torch.allclose(own.norm(dim=-1), torch.full((26,), 2.0, dtype=own.dtype), atol=1e-5)
     assert added.norm() == pytest.approx(2 * 26**0.5, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("precision", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)]
+)
+@settings(max_examples=15)
+@given(rows=ROWS)
+def test_lstms_agree_with_packed_sequences(
+    precision: torch.dtype, tolerance: float, rows: list[tuple[str, str, int]]
+) -> None:
+    encoder = small("bilstm").encoder.to(precision).train()
+    sequences = whole(pairs_of(rows)).sequences
+    packed = torch.nn.utils.rnn.pack_padded_sequence(
+        encoder.embedding(sequences.symbols),
+        sequences.lengths,
+        batch_first=True,
+        enforce_sorted=False,
+    )
+    expected = torch.cat(encoder.lstm(packed)[1][0].unbind(0), -1)
+    found = encoder(sequences)
+    assert_close(found, expected, rtol=tolerance, atol=tolerance)
+    slope = torch.linspace(-1, 1, expected.numel(), dtype=precision).view_as(expected)
+    weights = list(encoder.parameters())
+    ours, theirs = (torch.autograd.grad((y * slope).sum(), weights) for y in (found, expected))
+    for one, other in zip(ours, theirs, strict=True):
+        assert_close(one, other, rtol=tolerance, atol=tolerance)
