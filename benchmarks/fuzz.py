@@ -20,6 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -213,9 +214,9 @@ def spoil_json(rng: random.Random, value: Any) -> None:
     what = rng.random()
     if key is None or what < 0.1:
         if isinstance(value, dict):
-            value[str(rng.choice(VALUES))] = rng.choice(VALUES)
+            value[str(rng.choice(VALUES))] = deepcopy(rng.choice(VALUES))
         else:
-            value.append(rng.choice(VALUES))
+            value.append(deepcopy(rng.choice(VALUES)))
     elif what < 0.2:
         del value[key]
     elif what < 0.3 and isinstance(value, dict):
@@ -223,7 +224,7 @@ def spoil_json(rng: random.Random, value: Any) -> None:
     elif what < 0.5 and isinstance(value[key], int) and not isinstance(value[key], bool):
         value[key] += rng.choice((-1, 1, 8, 64, 10**6))
     else:
-        value[key] = rng.choice(VALUES)
+        value[key] = deepcopy(rng.choice(VALUES))
 
 
 def spoiled_json(rng: random.Random, data: bytes) -> bytes:
