@@ -19,6 +19,7 @@ from typing import Any
 
 from possibleworlds.experiments.evaluations import read_evaluations
 from possibleworlds.experiments.grid import SEEDS
+from possibleworlds.experiments.reproduce import ASKED
 from possibleworlds.experiments.sweep import read_sweep
 from possibleworlds.training.checkpoint import SHIPPED, read_run, write_json
 
@@ -39,7 +40,10 @@ def put_on_record(out: Path, commit: str) -> None:
     for run in report["repeat"]:
         run["run"] = str(Path(run["run"]).relative_to(out.resolve()))
     kept = {"commit": commit, **{name: report[name] for name in KEPT}}
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(kept, indent=1).replace(str(out.resolve()), "paper")
+    for folder in json.loads((out / ASKED).read_text(encoding="utf-8"))["tests"]:
+        text = text.replace(folder, "PUBLISHED")
+    RESULTS.write_text(text + "\n", encoding="utf-8")
 
 
 def ship(out: Path) -> None:
@@ -72,7 +76,17 @@ def table(record: dict[str, Any]) -> str:
             f"{100 * own[s]:.1f}" + (f" ({100 * paper[s]:.1f})" if s in paper else "") for s in SETS
         ]
         lines.append(f"| {row['model']} | {' | '.join(cells)} | {row['parameters']:,} |")
+        if row["model"].endswith("worldnet"):
+            lines.append(random_rows(row["model"]))
     return "\n".join(lines)
+
+
+def random_rows(model: str) -> str:
+    """What as many random rows of the truth table would do as a network evaluates worlds."""
+    stored = json.loads((RESULTS.parent / f"{model}.json").read_text(encoding="utf-8"))
+    found = {s: one for sets in stored["seeds"][0]["own"].values() for s, one in sets.items()}
+    cells = " | ".join(f"*{100 * found[s]['sampling']:.1f}*" for s in SETS)
+    return f"| *{found['validate']['evaluations']:,} random rows* | {cells} | |"
 
 
 def details(record: dict[str, Any]) -> str:

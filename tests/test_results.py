@@ -1,0 +1,38 @@
+"""What the README says of our results is what is on record, and what ships is what was selected."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import record
+from possibleworlds.models.registry import REGISTRY
+from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
+
+ROOT = Path(__file__).parent.parent
+ON_RECORD = json.loads((ROOT / "results" / "paper.json").read_text(encoding="utf-8"))
+
+
+def test_readme_is_up_to_date() -> None:
+    table = record.table(ON_RECORD)
+    assert f"<!-- results: begin -->\n{table}\n<!-- results: end -->" in (
+        ROOT / "README.md"
+    ).read_text(encoding="utf-8")
+    assert len(table.splitlines()) == 4 + len(REGISTRY)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_what_ships_is_on_record(name: str) -> None:
+    ready = read_run(SHIPPED / name)
+    load_model(SHIPPED / name)
+    described = {**ready["settings"], **ready["training"]}
+    recorded = [run for run in ON_RECORD["repeat"] if run["model"] == name]
+    same = [run for run in recorded if run["settings"] == described]
+    (chosen,) = (run for run in same if run["seed"] == ready["seed"])
+    for metric in ("validation", "best_step", "parameters"):
+        assert chosen["metrics"][metric] == ready["metrics"][metric]
+    assert ready["metrics"]["validation"] == max(run["metrics"]["validation"] for run in same)
+
+
+def test_what_ships_is_small() -> None:
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 20e6
