@@ -64,15 +64,15 @@ def test_a_sweep_from_plan_to_evaluation(
 
 
 def middle_of(sweep: Path) -> list[dict[str, Any]]:
-    """What the trials at work say that are not at their beginning nor at their end."""
+    """What the trials at work say that have begun and are far from their end."""
     said = held(sweep / "locks").values()
-    return [trial for trial in said if 0.1 < trial.get("share", 0.0) < 0.9]
+    return [trial for trial in said if 0.1 < trial.get("share", 0.0) < 0.5]
 
 
 def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
     data: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, parts = (["sweep", SLOW, *options(data, 360, out)] for out in ("whole", "parts"))
+    whole, parts = (["sweep", SLOW, *options(data, 240, out)] for out in ("whole", "parts"))
     possible(*whole, cwd=here)
     monkeypatch.chdir(here)
     for number in (signal.SIGKILL, signal.SIGINT):
@@ -112,7 +112,7 @@ def test_two_sweeps_share_a_folder_and_the_work(data: Path, here: Path) -> None:
     assert [running.returncode for running in both] == [0, 0], said
     assert said[0][0] == said[1][0]
     begun = (here / "begun.txt").read_text().splitlines()
-    assert len(begun) == 3 + 6  # candidates measured by one of the two, and trials
+    assert len(begun) == 6  # each trial by one of the two; measuring is not a beginning
 
 
 def test_trials_that_fail_are_recorded_and_stop_nothing(data: Path, here: Path) -> None:
