@@ -1,5 +1,6 @@
 """What every network has in common, and what its author has to say about it."""
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -14,7 +15,7 @@ LEARNING_GRID: dict[str, list[Any]] = {
 """What the paper searches for every network (section 4)."""
 
 
-class Model(nn.Module):
+class Model(nn.Module, ABC):
     """A network that is given pairs of formulas and says how likely A entails B."""
 
     settings_class: ClassVar[type]
@@ -32,6 +33,6 @@ class Model(nn.Module):
         super().__init__()
         self.settings = settings
 
+    @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it evaluates a batch")
