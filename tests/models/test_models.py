@@ -1,5 +1,6 @@
 """What holds for every network of the registry."""
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from possibleworlds.data.arrays import Pairs, pairs_of
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula
 from possibleworlds.models import REGISTRY, Batch, Model, resolve
+from possibleworlds.models.bow import LinearBow
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.sequences import CLOSE, OPEN, PADDING, TURNSTILE
 from possibleworlds.models.trees import Forest
@@ -99,6 +101,23 @@ def test_four_tuples_are_evaluated_as_their_rows_are(name: str) -> None:
     together = model(batch)
     torch.manual_seed(1)
     assert_close(together, model(apart), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", [Model.loss, LinearBow.loss])
+def test_a_linear_bag_of_words_learns_from_errors_alone(loss: Callable[..., torch.Tensor]) -> None:
+    a1, b1, a2, b2 = "pq&", "qr|", "pr>~", "s~p|"
+    pairs = pairs_of([(a1, b1, 1), (a2, b2, 1), (a1, b2, 0), (a2, b1, 0)])
+    model, batch, labels = small("linear-bow"), whole(pairs), torch.tensor([1, 1, 0, 0])
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(1000):
+        optimizer.zero_grad()
+        loss(model, model(batch), labels).backward()
+        optimizer.step()
+    said = model(batch).exp()[:, 1]
+    if loss is Model.loss:
+        assert_close(said, torch.full_like(said, 0.5), rtol=0, atol=0.01)
+    else:
+        assert int((said.round() == labels).sum()) == 3
 
 
 def infix(rpn: str) -> str:

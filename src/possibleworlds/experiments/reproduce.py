@@ -52,7 +52,7 @@ WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
 SEARCH_SHARES = {
     **dict.fromkeys(("linear-bow", "mlp-bow"), 1),
     **dict.fromkeys(("convnet", "treenet", "treelstm"), 2),
-    **{"lstm": 3, "bilstm": 4, "bilstm-traversal": 4, "lstm-traversal": 5, "transformer": 6},
+    **{"lstm": 3, "bilstm": 4, "bilstm-traversal": 4, "lstm-traversal": 5, "transformer": 8},
 }
 """The benchmark networks and how the budget of their search is shared: the slow get more of it."""
 PERMUTED = ("linear-bow", "mlp-bow", "convnet", "lstm", "treenet", "treelstm")

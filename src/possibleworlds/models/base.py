@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
+from torch.nn.functional import nll_loss
 
 from possibleworlds.models.trees import Batch
 
@@ -36,3 +37,7 @@ class Model(nn.Module, ABC):
     @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+
+    def loss(self, answer: Tensor, labels: Tensor) -> Tensor:
+        """What training makes small: the cross-entropy of what forward gave."""
+        return nll_loss(answer, labels)

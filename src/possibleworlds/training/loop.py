@@ -102,7 +102,7 @@ class Trainer:
             self.optimizer.param_groups[0]["lr"] = rate
         self.model.trained_steps = progress.step
         answer = self.model(batch)
-        loss = nn.functional.nll_loss(answer, labels)
+        loss = self.model.loss(answer, labels)
         self.optimizer.zero_grad()
         loss.backward()
         if settings.clip:
