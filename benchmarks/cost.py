@@ -102,7 +102,8 @@ def main() -> None:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         found = measure(Path(folder))
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    recorded = {"command": "python benchmarks/cost.py", "seed": SEED, "sets": found}
+    RESULTS.write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
     draw(found)
     replace_part("guided-worlds.md", "cost", table(found))
 

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from headline import sampled
 from pages import replace_part
 
 from possibleworlds.data.files import data_files
@@ -64,6 +65,8 @@ def first_figures(name: str, out: Path, minutes: float) -> dict[str, Any]:
         found = {"run": run, "ours": accuracies(out / name, out / "data")}
         if published := os.environ.get("POSSIBLEWORLDS_OFFICIAL_DATA"):
             found["published"] = accuracies(out / name, Path(published))
+        if "worlds" in run["settings"]:
+            found["as_many_rows"] = as_many_rows(run, out)
         kept.write_text(json.dumps(found), encoding="utf-8")
     figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
     return figures
@@ -80,6 +83,22 @@ def one_sided(name: str, side: str, out: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
+def as_many_rows(run: dict[str, Any], out: Path) -> dict[str, dict[str, float]]:
+    """What random rows of the truth table give, as many as a network has worlds."""
+    folders = {"ours": out / "data"}
+    if published := os.environ.get("POSSIBLEWORLDS_OFFICIAL_DATA"):
+        folders["published"] = Path(published)
+    n = run["settings"]["worlds"]
+    return {
+        whose: {f.stem: sampled(f, n) for f in data_files([folder]) if f.stem != "train"}
+        for whose, folder in folders.items()
+    }
+
+
+def cells_of(accuracy: dict[str, float]) -> list[str]:
+    return [f"{100 * accuracy[split]:.1f}" if split in accuracy else "" for split in SPLITS]
+
+
 def table(figures: dict[str, Any]) -> str:
     """A line for each network: ours on ours, ours on the published sets, the paper's."""
     lines = [
@@ -91,16 +110,18 @@ def table(figures: dict[str, Any]) -> str:
         last = [f"{metrics['parameters']:,}", f"{metrics['pairs_per_second']:,.0f}"]
         for whose in ("ours", "published"):
             if whose in found:
-                cells = [
-                    f"{100 * found[whose][s]:.1f}" if s in found[whose] else "" for s in SPLITS
-                ]
                 shown = name if whose == "ours" else ""
-                lines.append(f"| {shown} | on {whose} | " + " | ".join([*cells, *last]) + " |")
+                cells = [shown, f"on {whose}", *cells_of(found[whose]), *last]
+                lines.append("| " + " | ".join(cells) + " |")
                 last = ["", ""]
         paper = REGISTRY[name].paper
         if paper:
             cells = [f"{accuracy:.1f}" for accuracy in paper]
             lines.append("| | *paper* | " + " | ".join([*(f"*{c}*" for c in cells), *last]) + " |")
+        for whose, accuracy in found.get("as_many_rows", {}).items():
+            first = f"{found['run']['settings']['worlds']} random rows of the truth table"
+            cells = [first, f"on {whose}", *cells_of(accuracy), *last]
+            lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

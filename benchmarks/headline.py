@@ -31,7 +31,7 @@ from possibleworlds.data.arrays import load_pairs
 from possibleworlds.data.files import data_files, read_pairs
 from possibleworlds.logic.formula import variables_of
 from possibleworlds.logic.truth import evaluate_bits, random_columns
-from possibleworlds.models.registry import REGISTRY
+from possibleworlds.models import REGISTRY, Model
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.certificate import PATIENCE, certify, views
 from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run, write_json
@@ -83,9 +83,9 @@ def sampled(file: Path, rows: int) -> float:
     return right / total
 
 
-def own_answers(run: Path, file: Path) -> dict[str, float]:
+def own_answers(model: Model, file: Path) -> dict[str, float]:
     """What a network says of a file, and which worlds make it say so."""
-    model, data = load_model(run), Dataset(load_pairs(file))
+    data = Dataset(load_pairs(file))
     start = time.process_time()
     found = views(model, data)
     seconds = time.process_time() - start
@@ -106,9 +106,9 @@ def own_answers(run: Path, file: Path) -> dict[str, float]:
     }
 
 
-def certified_answers(run: Path, file: Path) -> dict[str, float]:
+def certified_answers(model: Model, file: Path) -> dict[str, float]:
     """What a network says of a file where it needs a checked countermodel to say no."""
-    model, data = load_model(run), Dataset(load_pairs(file))
+    data = Dataset(load_pairs(file))
     start = time.process_time()
     answers = [found is None for found in certify(model, data)]
     seconds = time.process_time() - start
@@ -127,7 +127,7 @@ def measured(kind: str, run: Path, whose: str, file: Path) -> dict[str, float]:
     torch.set_num_threads(1)
     kept = run / f"{kind}-{whose}-{file.stem}.json"
     if not kept.exists():
-        answer = {"own": own_answers, "certified": certified_answers}[kind](run, file)
+        answer = {"own": own_answers, "certified": certified_answers}[kind](load_model(run), file)
         write_json(kept, answer)
     found: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
     return found

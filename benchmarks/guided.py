@@ -1,0 +1,134 @@
+"""What limits guided worlds: how they are asked, and how they are trained.
+
+    .venv/bin/python benchmarks/guided.py --out out/guided
+
+First the ready-trained network, asked with other lengths and numbers of steps. Then short trainings
+with one seed and one thread each, all else equal. Both are measured on generated pairs of the hard
+and the massive kind that are not those of any other figure. A finished run or answer is not
+repeated. Writes results/guided.json and the tables of docs/guided-worlds.md.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from cost import SEED, SETS
+from headline import command, own_answers, pruned
+from pages import replace_part
+
+from possibleworlds.data.splits import generate
+from possibleworlds.models import Model
+from possibleworlds.training.checkpoint import find_run, load_model, read_run, write_json
+
+RESULTS = Path(__file__).parent.parent / "results" / "guided.json"
+DATA = {"wide": "1-10", "wider": "1-20"}
+"""The training data, and how many variables their formulas have; operators are as many, or 0."""
+ASKED = {
+    "as it is: 64 worlds, 16 steps of 0.5": (64, 16, 0.5),
+    "steps of 0.25": (64, 16, 0.25),
+    "steps of 1": (64, 16, 1.0),
+    "steps of 2": (64, 16, 2.0),
+    "218 worlds, 4 steps": (218, 4, 0.5),
+    "121 worlds, 8 steps": (121, 8, 0.5),
+    "34 worlds, 31 steps": (34, 31, 0.5),
+}
+SHORT = {"epochs": 1.5, "plain_steps": 700, "evaluations": 2, "validation_rows": 500}
+TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
+    "the recipe": ("wide", {}),
+    "steps of 0.5, not 1": ("wide", {"training_step_length": 0.5}),
+    "steps of 2": ("wide", {"training_step_length": 2.0}),
+    "1 to 4 steps, not 1 to 12": ("wide", {"training_steps": 4}),
+    "4 to 16 worlds, not 8 to 32": ("wide", {"training_worlds": 16, "training_visits": 64}),
+    "guided from the first step": ("wide", {"plain_steps": 0}),
+    "half of it with random worlds": ("wide", {"plain_steps": 1172}),
+    "never guided": ("wide", {"plain_steps": 1_000_000}),
+    "d = 64, not 32": ("wide", {"size": 64}),
+    "without the prior on worlds": ("wide", {"own": 0.0, "corners": "false"}),
+    "apart: up to 20 variables and operators": ("wider", {}),
+}
+
+
+def make_data(out: Path) -> None:
+    """The sets to measure on, and training data that are pruned against them."""
+    generate(out / "tests", list(SETS.values()), SEED)
+    tests = [out / "tests" / split.file for split in SETS.values()]
+    for name, variables in DATA.items():
+        operators = variables.replace("1-", "0-")
+        kind = ["--variables", variables, "--operators", operators]
+        command("generate", str(out / name), *kind, *pruned(tests))
+
+
+def asked(name: str, _: Path) -> Model:
+    """The ready-trained network, to be asked in another way."""
+    worlds, steps, length = ASKED[name]
+    model = load_model(find_run("guidedworldnet"))
+    model.settings = replace(model.settings, step_length=length)
+    model.n_worlds, model.steps = worlds, steps  # type: ignore[assignment]
+    return model
+
+
+def trained(name: str, out: Path) -> Model:
+    """A network that was trained in another way."""
+    data, given = TRAINED[name]
+    run = out / f"run-{list(TRAINED).index(name)}"
+    if not (run / "run.json").exists() or not read_run(run).get("metrics", {}).get("finished"):
+        options = ["--data", str(out / data), "--out", str(run), "--resume"]
+        for key, value in {**SHORT, **given}.items():
+            options += ["--set", f"{key}={value}"]
+        command("train", "guidedworldnet", *options)
+    return load_model(run)
+
+
+def measured(kind: str, name: str, out: Path) -> dict[str, Any]:
+    """What a network says of each set, unless that is on record."""
+    torch.set_num_threads(1)
+    number = list({"asked": ASKED, "trained": TRAINED}[kind]).index(name)
+    kept = out / f"{kind}-{number}.json"
+    if not kept.exists():
+        make: Callable[[str, Path], Model] = {"asked": asked, "trained": trained}[kind]
+        model = make(name, out)
+        answers = {k: own_answers(model, out / "tests" / s.file) for k, s in SETS.items()}
+        write_json(kept, {"name": name, "sets": answers})
+    found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    return found
+
+
+def table(found: list[dict[str, Any]]) -> str:
+    """A line for each network: how much is right, and which way it errs."""
+    kinds = " | ".join(f"{kind}, % right | fooled | missed" for kind in SETS)
+    lines = [f"| | {kinds} | random rows, % right |", "| --- |" + " ---: |" * 7]
+    keys = ("accuracy", "entailments_fooled", "non_entailments_missed")
+    for one in found:
+        cells = [f"{100 * answers[key]:.1f}" for answers in one["sets"].values() for key in keys]
+        rows = " / ".join(f"{100 * answers['sampling']:.1f}" for answers in one["sets"].values())
+        lines.append(f"| {one['name']} | " + " | ".join([*cells, rows]) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out/guided"))
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    out = arguments.out
+    make_data(out)
+    jobs = [("asked", name) for name in ASKED] + [("trained", name) for name in TRAINED]
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        calls = {job: pool.submit(measured, *job, out) for job in jobs}
+    found = {
+        kind: [call.result() for (of, _), call in calls.items() if of == kind]
+        for kind in ("asked", "trained")
+    }
+    runs = [read_run(out / f"run-{i}") for i in range(len(TRAINED))]
+    write_json(RESULTS, {"command": "python benchmarks/guided.py", **found, "runs": runs})
+    for kind, lines in found.items():
+        replace_part("guided-worlds.md", kind, table(lines))
+
+
+if __name__ == "__main__":
+    main()
