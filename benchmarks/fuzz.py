@@ -524,8 +524,8 @@ def main() -> None:
         print(f"{len(failures)} failures: {dict(kinds.most_common())}")
     if arguments.write:
         figures = (
-            f"Version {possibleworlds.__version__}, seed {arguments.seed}, {arguments.workers} "
-            f"processes, {seconds:,.0f} s:\n\n{table(counts)}"
+            f"Version {possibleworlds.__version__}, `--seed {arguments.seed} --workers "
+            f"{arguments.workers}`, {seconds:,.0f} s:\n\n{table(counts)}"
         )
         replace_part("reliability.md", "fuzz", figures)
     sys.exit(bool(failures))
