@@ -30,8 +30,9 @@ import possibleworlds
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.splits import MANIFEST, read_manifest, sha256
 from possibleworlds.errors import UserError
+from possibleworlds.experiments.evaluations import EVALUATION
 from possibleworlds.experiments.sweep import SWEEP, read_sweep
-from possibleworlds.experiments.trials import EVALUATION, TRIALS
+from possibleworlds.experiments.trials import TRIALS
 from possibleworlds.training.checkpoint import (
     METRICS,
     MODEL,

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -103,7 +103,11 @@ def main() -> None:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
         fail(f"{error.name} is missing: pip install possibleworlds[train]")
-    except MemoryError:
+    except (MemoryError, OverflowError):
+        fail("not enough memory for that")
+    except RuntimeError as error:  # which is what torch raises
+        if "allocate memory" not in str(error):
+            raise
         fail("not enough memory for that")
 
 
@@ -689,11 +693,19 @@ def evaluate(
         shown = f"{result['accuracy']:.2%}", f"{low:.2%} - {high:.2%}"
         table.add_row(Text(str(path)), f"{result['rows']:,}", *shown)
     out.print(table)
+    names = short_names(found)
     for what in ("variables", "operators"):
         out.print()
-        out.print(
-            by_size(what, {path.stem: result[f"by_{what}"] for path, result in found.items()})
-        )
+        out.print(by_size(what, {names[path]: one[f"by_{what}"] for path, one in found.items()}))
+
+
+def short_names(paths: Iterable[Path]) -> dict[Path, str]:
+    """Names that tell files apart: with their folder only where there is need for it."""
+    for parts in (1, 2):
+        names = {path: "/".join(path.with_suffix("").parts[-parts:]) for path in paths}
+        if len(set(names.values())) == len(names):
+            return names
+    return {path: str(path) for path in paths}
 
 
 def by_size(what: str, found: dict[str, dict[str, dict[str, float]]]) -> Table:

@@ -99,26 +99,33 @@ def sweep(
 
     from possibleworlds.experiments.engines import make_engine
     from possibleworlds.experiments.grid import Budget
-    from possibleworlds.experiments.sweep import Asked, make_plans, run, searches_of, splits_of
+    from possibleworlds.experiments.sweep import (
+        EPOCHS,
+        Asked,
+        files_to_evaluate,
+        make_plans,
+        run,
+        searches_of,
+    )
 
     models = list(dict.fromkeys(models))
     whole = None if grid else Budget.parse(budget or "2h")
     each = Budget(whole.amount / len(models), whole.unit) if whole else None
-    asked = Asked(each, (10.0 if epochs is None else epochs) if grid else None, seed)
+    asked = Asked(each, EPOCHS if epochs is None else epochs, seed)
     data, folder = data.resolve(), folder.resolve()
-    splits = splits_of(data, [path.resolve() for path in test or []])
+    files = files_to_evaluate(data, [path.resolve() for path in test or []])
     runs_on = make_engine(engine, workers, address)
     try:
         with stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
             make_plans(folder, models, data, asked, runs_on, stop, say)
             searches = searches_of(folder, models)
             for search in searches:
-                after = duration(search.seconds_to_evaluate(splits))
+                after = duration(search.seconds_to_evaluate(files))
                 say(f"{search.model}: {in_words(search.plan)}, then {after} to evaluate")
             left = sum(search.seconds_left({}) for search in searches)
             say(f"left to train: {on_cores(left, runs_on.slots)}")
             with live_table(searches, runs_on) as show:
-                run(searches, data, splits, runs_on, stop, say, show)
+                run(searches, data, files, runs_on, stop, say, show)
     except StopRequestedError:
         interrupted("the same command, given again, goes on with the sweep")
     finally:

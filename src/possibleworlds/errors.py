@@ -8,6 +8,14 @@ class UserError(Exception):
     """Something the user gave cannot be used; the message says what and where."""
 
 
+class BusyError(UserError):
+    """Another process is at work there, and may be done later."""
+
+
+class StorageError(UserError):
+    """A file cannot be written, say because the disk is full: no fault of what was to be in it."""
+
+
 def shortened(text: str, most: int = SHOWN) -> str:
     """A text for an error: the beginning of it, with nothing that would move the cursor."""
     shown = "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text[:most])

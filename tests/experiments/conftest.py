@@ -102,6 +102,14 @@ class Hopeless(Plain):
     def forward(self, batch):
         raise ValueError("no way")
 
+class Unevaluable(Plain):
+    search_space = {"size": [4]}
+
+    def forward(self, batch):
+        if not self.training and not self.trained_steps:  # loaded, not being trained
+            raise ValueError("no answer")
+        return super().forward(batch)
+
 class Killed(Plain):
     search_space = {"size": [4, 5]}
 

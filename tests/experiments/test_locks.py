@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from possibleworlds.errors import StorageError
 from possibleworlds.experiments import locks
 
 
@@ -32,6 +33,14 @@ def test_a_lock_is_held_by_one_and_given_back(tmp_path: Path) -> None:
     assert second
     assert [path.name for path in tmp_path.glob("x*")] == ["x.1"]
     second.release()
+
+
+def test_a_lock_that_cannot_be_read_or_made(tmp_path: Path) -> None:
+    (tmp_path / "x.0").mkdir()
+    assert "unreadable" in locks.read(tmp_path / "x.0")
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="file/x: File exists"):
+        locks.acquire(tmp_path / "file" / "x")
 
 
 def hold(path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,14 @@ import pytest
 
 import possibleworlds.cli_experiments  # noqa: F401
 from possibleworlds import cli
+from possibleworlds.data.files import alone_in
+from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError
+from possibleworlds.experiments.grid import complete
 from possibleworlds.experiments.locks import held
+from possibleworlds.experiments.trials import Result, Trial, read_result, run_trial
+from possibleworlds.models import resolve
+from possibleworlds.training.loop import DATA_FILES
 from tests.experiments.conftest import command, outcome, possible
 
 PLAIN, SLOW = "networks:Plain", "networks:Slow"
@@ -48,10 +55,10 @@ def test_a_sweep_from_plan_to_evaluation(
     assert selection["validation"] == max(selection["seeds"].values())
     for name in evaluated:
         found = json.loads((trials[name] / "evaluation.json").read_text())
-        own = {path.stem for path in data.glob("*.txt")}
+        own = {f"{data.name}/{path.stem}" for path in data.glob("*.txt")}
         assert found.keys() == own | {"elsewhere/validate", "elsewhere/test_easy"}
-        assert found["validate"]["accuracy"] == selection["seeds"][name]
-        assert found["elsewhere/test_easy"] == found["test_easy"]
+        assert found[f"{data.name}/validate"]["accuracy"] == selection["seeds"][name]
+        assert found["elsewhere/test_easy"] == found[f"{data.name}/test_easy"]
 
     files = [here / "sweep" / "sweep.json", *(here / "sweep" / "trials").rglob("*.*")]
     before = [path.stat().st_mtime_ns for path in files]
@@ -137,6 +144,51 @@ def test_trials_that_fail_are_recorded_and_stop_nothing(data: Path, here: Path) 
     assert done.stdout.count("failed") == 9 + 3 + 3
 
 
+def test_a_full_disk_is_no_fault_of_a_trial(data: Path, here: Path) -> None:
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000));"
+    limited += "from possibleworlds.cli import main; main()"
+    words = ["sweep", "networks:Counted", *options(data, 12)]
+    first = [sys.executable, "-c", limited, *words]
+    done = subprocess.run(first, cwd=here, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1].endswith("File too large")
+    assert "Traceback" not in done.stderr
+    assert not list(here.rglob("failed.json"))
+    possible(*words, cwd=here)
+
+
+def test_an_evaluation_that_fails_stops_nothing_else(data: Path, here: Path) -> None:
+    words = ["sweep", "networks:Unevaluable", PLAIN, *options(data, 24)]
+    done = possible(*words, cwd=here, code=2)
+    assert done.stderr.splitlines()[-1].endswith("cannot be evaluated: ValueError: no answer")
+    networks = json.loads((here / "sweep" / "sweep.json").read_text())["networks"]
+    for name in networks[PLAIN]["selection"]["seeds"]:
+        assert (here / "sweep" / "trials" / name / "evaluation.json").exists()
+
+
+def trial_on(data: Path) -> Trial:
+    given = {**complete(resolve("linear-bow"), {"epochs": 1.0})}
+    return Trial("linear-bow", given, 0, {name: sha256(data / name) for name in DATA_FILES})
+
+
+def test_a_trial_on_which_another_process_stands_still_is_busy(data: Path, tmp_path: Path) -> None:
+    trial = trial_on(data)
+    with alone_in(tmp_path / "trials" / trial.name):
+        assert run_trial(tmp_path, trial, data) == "busy"
+    assert run_trial(tmp_path, trial, data) == "done"
+    assert read_result(tmp_path, trial.name) != Result()
+
+
+def test_data_that_have_changed_are_not_trained_on(data: Path, tmp_path: Path) -> None:
+    trial = trial_on(data)
+    changed = shutil.copytree(data, tmp_path / "changed")
+    with (changed / "train.txt").open("a") as file:
+        file.write("a,a,1,1,1,1\n")
+    with pytest.raises(UserError, match="has changed since"):
+        run_trial(tmp_path, trial, changed)
+    assert not (tmp_path / "trials").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -153,6 +205,11 @@ def test_trials_that_fail_are_recorded_and_stop_nothing(data: Path, here: Path) 
         (["sweep", "treenet", "--data", "DATA", "--out", "s", "--address", "x"], "--engine ray"),
         (["generate", "s", "--address", "x"], "--engine ray"),
         (["sweep", "--status", "nowhere"], "nowhere is not a sweep"),
+        (
+            ["sweep", "treenet", "--data", "DATA", "--out", "s", "--grid=paper", "--epochs=0"],
+            "be 0",
+        ),
+        (["sweep", "treenet", "--data", "DATA", "--out", "s", "--test", __file__], ":1: 1 fields"),
     ],
 )
 def test_bad_input_is_one_clear_line(
@@ -164,6 +221,16 @@ def test_bad_input_is_one_clear_line(
         cli.app(filled, standalone_mode=False)
     assert "\n" not in str(caught.value)
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "networks": {"treenet": {}}}']
+)
+def test_a_damaged_sweep_is_one_clear_line(content: str, tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text(content)
+    with pytest.raises(UserError, match=re.escape(str(tmp_path / "sweep.json"))) as caught:
+        cli.app(["sweep", "--status", str(tmp_path)], standalone_mode=False)
+    assert "\n" not in str(caught.value)
 
 
 def test_without_ray_it_is_said_how_to_get_it(data: Path, tmp_path: Path) -> None:

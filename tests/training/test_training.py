@@ -348,7 +348,7 @@ def possible(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPr
     return done
 
 
-def test_the_commands(data: Path, run: Path) -> None:
+def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
     test = str(data / "test_easy.txt")
     found = possible("evaluate", str(run), test, str(data / "validate.txt"), "--json")
     lines = [json.loads(line) for line in found.stdout.splitlines()]
@@ -360,7 +360,10 @@ def test_the_commands(data: Path, run: Path) -> None:
         assert sum(part["rows"] for part in line["by_operators"].values()) == line["rows"]
     described = json.loads((run / RUN).read_text())
     assert lines[1]["accuracy"] == described["metrics"]["validation"]
-    assert "95 % interval" in possible("evaluate", str(run), test).stdout
+    elsewhere = shutil.copy(test, tmp_path)
+    both = possible("evaluate", str(run), test, str(elsewhere)).stdout
+    assert "95 % interval" in both
+    assert both.count(f"{tmp_path.name}/test_easy ") == 2  # a column by each kind of size
 
     predicted = possible("predict", str(run), test).stdout.split()
     assert len(predicted) == lines[0]["rows"]
@@ -421,6 +424,7 @@ def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> No
         (["train", "treenet", "--data", "DATA", "--out", "r", "--device", "mars"], "--device mars"),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--certify"], "imagines no worlds"),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--steps", "3"], "no worlds that move"),
+        (["entails", "p", "q", "--model=possibleworldnet", "--worlds", "9" * 12], "enough memory"),
         (["entails", "p", "q", "--certify"], "--certify is for the answer of a network"),
         (["entails", "p", "q", "--worlds", "3"], "--worlds is for the answer of a network"),
         (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from possibleworlds.data.heuristics import BIT, Literals, literals, nothing_new
-from possibleworlds.errors import UserError, quoted
+from possibleworlds.errors import BusyError, StorageError, UserError, quoted
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import FormulaError, parse, render
 
@@ -162,7 +162,7 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise UserError(f"{path}: {error.strerror}") from None
+        raise StorageError(f"{path}: {error.strerror}") from None
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -178,7 +178,7 @@ def alone_in(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY) if fcntl else -1
     except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}") from None
+        raise StorageError(f"{folder}: {error.strerror}") from None
     try:
         until = time.monotonic() + SECONDS_TO_WAIT
         while fcntl:
@@ -186,7 +186,7 @@ def alone_in(folder: Path) -> Iterator[None]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise UserError(f"{folder}: another process is writing to it") from None
+                    raise BusyError(f"{folder}: another process is writing to it") from None
                 time.sleep(0.05)
                 continue
             except OSError:

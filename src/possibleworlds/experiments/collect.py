@@ -182,9 +182,7 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
             sweeps = [p for p in path.resolve().parents if (p / SWEEP).exists()]
             selected = all(path.name in selection(sweep) for sweep in sweeps)
             history, evaluations = read_history(path), read_evaluations(path)
-            found[path.resolve()] = Run(
-                path, description, history, with_folders(evaluations), selected
-            )
+            found[path.resolve()] = Run(path, description, history, evaluations, selected)
     if not found:
         given = ", ".join(map(str, folders))
         raise UserError(f"{given}: no finished run in it; `possibleworlds train` makes one")
@@ -202,11 +200,6 @@ def is_finished(description: dict[str, Any], path: Path) -> bool:
     if missing := [name for name in NEEDED if name not in stored]:
         raise UserError(f"{path / RUN} lacks {missing[0]}")
     return True
-
-
-def with_folders(evaluations: Evaluations) -> Evaluations:
-    """The evaluations, where a sweep names the files of its own data without their folder."""
-    return {k if "/" in k else f"data/{k}": found for k, found in evaluations.items()}
 
 
 def order_of(model: str) -> tuple[int, str]:

@@ -19,21 +19,22 @@ from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from typing import Any, Literal, Protocol, TypeVar
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, reason
 from possibleworlds.parallel import AHEAD, OrderedMap, ordered_map
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 EngineName = Literal["local", "ray"]
-SECONDS_TO_STOP = 30.0
-"""How long a call may take to save its work when it is told to stop."""
+SECONDS_TO_STOP = 120.0
+"""How long a call may take to save its work when it is told to stop, which it does between steps
+and evaluations."""
 SECONDS_TO_CONNECT = 10.0
 
 
 @dataclass(frozen=True)
 class Died:
-    """The end of a call whose process died: killed, out of memory, or lost with its host."""
+    """The end of a call without a result: killed, out of memory, or lost with its host."""
 
     reason: str
 
@@ -82,6 +83,8 @@ def serve(connection: Connection, function: Callable[..., Any], arguments: tuple
         connection.send(function(*arguments))
     except UserError as error:
         connection.send(error)
+    except Exception as error:
+        connection.send(Died(f"{type(error).__name__}: {reason(error)}"))
 
 
 class LocalEngine:

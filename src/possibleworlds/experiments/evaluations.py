@@ -4,7 +4,6 @@ A key is FOLDER/FILE, like "data/test_easy"; with "@64" at its end where a netwo
 asked with 64 of them instead of those of its training.
 """
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from possibleworlds.data.arrays import load_pairs
 from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.checkpoint import load_model, write_json
+from possibleworlds.training.checkpoint import load_model, read_json, write_json
 from possibleworlds.training.evaluation import describe
 from possibleworlds.training.predictor import Predictor
 
@@ -31,15 +30,9 @@ def key_of(file: Path, worlds: int | None = None) -> str:
 
 def read_evaluations(run: Path) -> Evaluations:
     """What is known of a run, by file; nothing where it was never evaluated."""
-    path = run / EVALUATION
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
-    if not isinstance(found, dict) or not all(map(is_evaluation, found.values())):
-        raise UserError(f"{path} does not hold evaluations")
+    found = read_json(run / EVALUATION)
+    if not all(map(is_evaluation, found.values())):
+        raise UserError(f"{run / EVALUATION} does not hold evaluations")
     return found
 
 
@@ -68,8 +61,7 @@ def missing(run: Path, files: Sequence[Path], worlds: int | None = None) -> list
     found = read_evaluations(run)
 
     def is_known(file: Path) -> bool:
-        known = found.get(key_of(file, worlds))
-        return known is not None and known.get("sha256", digest(file)) == digest(file)
+        return found.get(key_of(file, worlds), {}).get("sha256") == digest(file)
 
     return [Question(run, file, worlds) for file in files if not is_known(file)]
 

@@ -176,6 +176,7 @@ def halving_plan(
             )
             for amount, rung in zip(shares, rungs, strict=True)
         ]
+        complete(model, {**point, "epochs": epochs[-1]})  # complains of what cannot be
         candidates.append(Candidate(point, epochs, seconds_of(speed, epochs, rungs)))
     return Plan(base, rungs, candidates, seed, len(grid(model)), typical(speeds).evaluation)
 

@@ -12,9 +12,12 @@ import os
 import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+from possibleworlds.errors import StorageError
 
 BEAT = 1.0
 """Seconds between two heartbeats."""
@@ -61,11 +64,20 @@ class Lock:
         self.given_back.set()
         self.thread.join()
         if not self.lost:
-            os.truncate(numbered(self.path, self.number), 0)
+            with suppress(OSError):  # then it dies with this process
+                os.truncate(numbered(self.path, self.number), 0)
 
 
 def acquire(path: Path) -> Lock | None:
     """The lock of this name, or None where another process holds it."""
+    try:
+        return try_to_acquire(path)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from None
+
+
+def try_to_acquire(path: Path) -> Lock | None:
+    """The same, where the file system lets it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     number = last_number(path)
     if number >= 0 and is_alive(numbered(path, number)):
@@ -73,13 +85,13 @@ def acquire(path: Path) -> Lock | None:
     number += 1
     # A link comes into being with its content, and fails where another process was faster.
     made = path.with_name(f".{path.name}.{uuid4().hex}")
-    made.write_bytes(message({"beat": 0}))
     try:
+        made.write_bytes(message({"beat": 0}))
         os.link(made, numbered(path, number))
     except FileExistsError:
         return None
     finally:
-        made.unlink()
+        made.unlink(missing_ok=True)
     if last_number(path) != number:
         numbered(path, number).unlink(missing_ok=True)
         return None
@@ -146,8 +158,10 @@ def read(file: Path) -> dict[str, Any]:
     """What the holder says, or nothing where there is none."""
     try:
         text = file.read_text(encoding="utf-8")
-    except OSError:
+    except FileNotFoundError:
         return {}
+    except OSError as error:
+        return {"unreadable": str(error)}  # a file server that is away: nothing is known
     try:
         said: dict[str, Any] = json.loads(text) if text else {}
     except ValueError:

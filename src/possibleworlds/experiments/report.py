@@ -14,7 +14,7 @@ import torch
 
 import possibleworlds
 from possibleworlds.data import paper
-from possibleworlds.data.files import replacing
+from possibleworlds.data.files import alone_in, replacing
 from possibleworlds.data.paper import TABLE_1
 from possibleworlds.data.statistics import NEW_VARIABLES, SIDES
 from possibleworlds.errors import UserError
@@ -144,17 +144,17 @@ def questions(material: Material) -> list[Question]:
     return list(found)
 
 
-def answered(question: Question) -> dict[str, Any]:
-    """What is found out in a process of its own."""
+def answer_and_keep(question: Question) -> None:
+    """What is done in a process of its own; others may be at the same run."""
     torch.set_num_threads(1)  # a second one gains nothing on pieces so small
-    return answer(question)
+    found = answer(question)
+    with alone_in(question.run):
+        keep(question, found)
 
 
 def evaluate(asked: Sequence[Question], workers: int, stop: Stop, progress: Progress) -> None:
     """Answer questions with so many processes, and keep each answer at once."""
-    answers = ordered_map(answered, asked, workers)
-    for done, (question, found) in enumerate(zip(asked, answers, strict=True), 1):
-        keep(question, found)
+    for done, _ in enumerate(ordered_map(answer_and_keep, asked, workers), 1):
         progress(done)
         if stop():
             raise StopRequestedError

@@ -7,7 +7,6 @@
 Whatever is done already is not done again, so the same command goes on after any interruption.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -20,12 +19,12 @@ from possibleworlds.data.verify import Problem, verify
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import locks
 from possibleworlds.experiments.engines import Died, Engine
-from possibleworlds.experiments.evaluations import key_of
 from possibleworlds.experiments.findings import WORLDS
 from possibleworlds.experiments.grid import SEEDS, Budget
 from possibleworlds.experiments.report import Wanted
 from possibleworlds.experiments.sweep import (
     DEATHS,
+    EPOCHS,
     SWEEP,
     Asked,
     Search,
@@ -44,7 +43,7 @@ from possibleworlds.experiments.trials import (
 )
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.training.checkpoint import find_run, read_run, write_json
+from possibleworlds.training.checkpoint import find_run, read_json, read_run, write_json
 from possibleworlds.training.loop import DATA_FILES
 from possibleworlds.training.settings import read_settings
 
@@ -194,10 +193,10 @@ class Reproduction:
         """Take the folder for what is asked for, unless it is taken for something else."""
         path = self.out / ASKED
         if not path.exists():
-            if inside := sorted(self.out.iterdir()):
+            if inside := sorted(p for p in self.out.iterdir() if not p.name.startswith(".")):
                 raise UserError(f"{self.out} holds {inside[0].name}; choose another --out")
             write_json(path, asked)
-        before = json.loads(path.read_text(encoding="utf-8"))
+        before = read_json(path)
         if before != asked:
             listed = ", ".join(f"{key} {value}" for key, value in before.items() if value)
             raise UserError(f"{self.out} is for {listed}; choose another --out")
@@ -323,15 +322,16 @@ class Reproduction:
         whole = sum(SEARCH_SHARES.values())
         for share in sorted(set(SEARCH_SHARES.values())):
             models = [model for model, own in SEARCH_SHARES.items() if own == share]
-            asked = Asked(Budget(budget.amount * share / whole, budget.unit), None, 0)
+            asked = Asked(Budget(budget.amount * share / whole, budget.unit), EPOCHS, 0)
             make_plans(folder, models, self.data, asked, self.engine, self.stop, self.say)
         return searches_of(folder, list(SEARCH_SHARES))
 
     def search(self, searches: list[Search], show: Callable[[], None]) -> None:
         """Search, and evaluate what is selected."""
         files = [file for file in data_files([self.data]) if file.stem != "train"]
-        splits = {key_of(file): file for file in (*files, *self.tests)}
-        run_sweep(searches, self.data, splits, self.engine, self.stop, self.say, show)
+        run_sweep(
+            searches, self.data, [*files, *self.tests], self.engine, self.stop, self.say, show
+        )
 
     def failures(self, searches: list[Search]) -> list[str]:
         """What could not be had, a line each."""

@@ -11,23 +11,25 @@ processes can work on one sweep, end at any moment, and go on where it was left.
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import possibleworlds
-from possibleworlds.data.files import data_files
+from possibleworlds.data.files import data_files, read_pairs
 from possibleworlds.data.splits import sha256
-from possibleworlds.errors import UserError
+from possibleworlds.errors import BusyError, UserError, reason
 from possibleworlds.experiments import locks
 from possibleworlds.experiments.engines import Died, Engine
+from possibleworlds.experiments.evaluations import key_of, missing
 from possibleworlds.experiments.grid import (
     SEEDS,
     Budget,
     Plan,
     Speed,
+    complete,
     halving_plan,
     paper_plan,
     sample,
@@ -35,11 +37,11 @@ from possibleworlds.experiments.grid import (
 )
 from possibleworlds.experiments.trials import (
     LOCKS,
+    TRIALS,
     Result,
     Trial,
     evaluate_trial,
     measure,
-    read_evaluation,
     read_result,
     record_failure,
     run_trial,
@@ -47,15 +49,17 @@ from possibleworlds.experiments.trials import (
 )
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.training.checkpoint import write_json
+from possibleworlds.training.checkpoint import read_json, write_json
 from possibleworlds.training.loop import DATA_FILES
 
 FORMAT = 1
 SWEEP = "sweep.json"
+EPOCHS = 10.0
+"""How long a trial of the whole grid is, unless another length is asked for."""
 MEASURED = 9
 """How many points of a whole grid are measured to say how long it will take."""
 DEATHS = 3
-"""How often the process of a trial may die at the same step before that counts as a failure."""
+"""How often a trial may die at the same step before that counts as a failure."""
 REST = 5.0
 """Seconds until a trial that another process is at is looked at again."""
 
@@ -65,15 +69,16 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user wants searched, for one network: the whole grid, or within a budget."""
+    """What the user wants searched, for one network: within a budget, or the whole grid."""
 
     budget: Budget | None
-    epochs: float | None
+    epochs: float
+    """How long a trial of the whole grid is."""
     seed: int
 
     def __str__(self) -> str:
         length = f"{self.budget.amount:g} {self.budget.unit}" if self.budget else "the paper's grid"
-        for_epochs = f", {self.epochs:g} epochs each" if self.epochs else ""
+        for_epochs = "" if self.budget else f", {self.epochs:g} epochs each"
         return f"{length}{for_epochs}, seed {self.seed}"
 
 
@@ -148,10 +153,11 @@ class Search:
         settings = self.rungs[-1][best][1].settings
         return {"trial": best, "validation": found[best], "settings": settings, "seeds": found}
 
-    def seconds_to_evaluate(self, splits: dict[str, Path]) -> float:
+    def seconds_to_evaluate(self, files: Sequence[Path]) -> float:
         """What is expected for evaluating three seeds, by the sizes of the files."""
-        size = sum(path.stat().st_size for path in splits.values())
-        return SEEDS * self.plan.evaluation * size / splits["validate"].stat().st_size
+        size = sum(path.stat().st_size for path in files)
+        validation = next(path for path in files if path.stem == "validate")
+        return SEEDS * self.plan.evaluation * size / validation.stat().st_size
 
     def seconds_left(self, shares: dict[str, float]) -> float:
         """What is left to do, in seconds of one core, with trials at work as far as they are."""
@@ -164,13 +170,19 @@ class Search:
 
 
 @contextmanager
-def exclusively(sweep: Path, stop: Stop) -> Iterator[None]:
-    """Change sweep.json as the only process that does."""
+def exclusively(sweep: Path, stop: Stop) -> Iterator[Callable[[Any], None]]:
+    """What writes sweep.json, to be used by one process at a time."""
     while not (lock := locks.acquire(sweep / LOCKS / "sweep")):
         if stop():
             raise StopRequestedError
+
+    def write(stored: Any) -> None:
+        if lock.lost:
+            raise BusyError(f"{sweep}: another process has changed it meanwhile; run this again")
+        write_json(sweep / SWEEP, stored)
+
     try:
-        yield
+        yield write
     finally:
         lock.release()
 
@@ -178,13 +190,10 @@ def exclusively(sweep: Path, stop: Stop) -> Iterator[None]:
 def read_sweep(folder: Path) -> dict[str, Any]:
     """What sweep.json says, checked."""
     path = folder / SWEEP
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{folder} is not a sweep: it has no {SWEEP}") from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
-    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+    if not path.exists():
+        raise UserError(f"{folder} is not a sweep: it has no {SWEEP}")
+    stored = read_json(path)
+    if stored.get("format") != FORMAT:
         raise UserError(f"{path} has not the format {FORMAT} that this version reads")
     return stored
 
@@ -192,11 +201,12 @@ def read_sweep(folder: Path) -> dict[str, Any]:
 def searches_of(folder: Path, models: list[str] | None = None) -> list[Search]:
     """Where the searches of a sweep stand."""
     stored = read_sweep(folder)
-    networks = stored["networks"]
-    return [
-        Search(folder, model, Plan.read(networks[model]["plan"]), stored["data"])
-        for model in models or networks
-    ]
+    try:
+        networks, data = stored["networks"], stored["data"]
+        plans = {model: Plan.read(networks[model]["plan"]) for model in models or networks}
+        return [Search(folder, model, plan, data) for model, plan in plans.items()]
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise UserError(f"{folder / SWEEP} is damaged: {reason(error)}") from None
 
 
 def make_plans(
@@ -210,13 +220,13 @@ def make_plans(
 ) -> None:
     """Plan a search for each network that has none yet, and store the plans."""
     fingerprint = {name: sha256(data / name) for name in DATA_FILES}
-    for model in models:
-        resolve(model)  # complains of one that there is not, before anything is written
+    for model in models:  # complains of what cannot be, before anything is written
+        complete(resolve(model), {"epochs": asked.epochs} if asked.epochs is not None else {})
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror}") from None
-    with exclusively(folder, stop):
+    with exclusively(folder, stop) as write:
         stored = {
             "format": FORMAT,
             "version": possibleworlds.__version__,
@@ -239,7 +249,7 @@ def make_plans(
         for model, plan in planned(new, data, asked, engine, stop, say).items():
             networks[model] = {"asked": as_stored, "plan": asdict(plan), "selection": None}
         if new:
-            write_json(folder / SWEEP, stored)
+            write(stored)
 
 
 def planned(
@@ -271,40 +281,41 @@ def planned(
             plans[model] = (
                 halving_plan(kinds[model], asked.budget, asked.seed, points[model], filled)
                 if asked.budget
-                else paper_plan(kinds[model], asked.epochs or 10.0, asked.seed, filled)
+                else paper_plan(kinds[model], asked.epochs, asked.seed, filled)
             )
         if stop():
             raise StopRequestedError
     return {model: plans[model] for model in models}
 
 
-def splits_of(data: Path, tests: list[Path]) -> dict[str, Path]:
-    """The files to evaluate: those beside the training data, and those of further folders."""
-    splits = {path.stem: path for path in data_files([data])}
-    for path in data_files(tests):
-        if not path.is_file():
-            raise UserError(f"{path}: No such file or directory")
-        name = f"{path.resolve().parent.name}/{path.stem}"
-        if splits.setdefault(name, path) != path:
-            raise UserError(f"{path} and {splits[name]} are both called {name}")
-    return splits
+def files_to_evaluate(data: Path, tests: list[Path]) -> list[Path]:
+    """Those beside the training data, and those of further folders; all can be read."""
+    files: dict[str, Path] = {}
+    for path in data_files([data, *tests]):
+        if files.setdefault(key_of(path), path) != path:
+            raise UserError(f"{path} and {files[key_of(path)]} are both called {key_of(path)}")
+    for path in files.values():
+        for _ in read_pairs(path):
+            pass
+    return list(files.values())
 
 
 def run(
     searches: list[Search],
     data: Path,
-    splits: dict[str, Path],
+    files: Sequence[Path],
     engine: Engine,
     stop: Stop = lambda: False,
     say: Say = lambda _: None,
     show: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run the trials of all searches, record what is selected, and evaluate it."""
+    """Run the trials of all searches, record what is selected, and evaluate it on files."""
     sweep = searches[0].sweep
     deaths: Counter[tuple[str, int]] = Counter()
     rest_until: dict[str, float] = {}
     running: dict[str, Search] = {}
     recorded: set[str] = set()
+    not_evaluated: dict[str, str] = {}
 
     def jobs() -> Iterator[tuple[Search, str, tuple[Any, ...]]]:
         for search in searches:
@@ -317,8 +328,8 @@ def run(
                 record(search, stop)
                 recorded.add(search.model)
             for name in search.selected():
-                if not splits.keys() <= read_evaluation(sweep, name).keys():
-                    yield search, name, (evaluate_trial, sweep, name, splits)
+                if name not in not_evaluated and missing(sweep / TRIALS / name, files):
+                    yield search, name, (evaluate_trial, sweep, name, files)
 
     try:
         while todo := list(jobs()):
@@ -337,8 +348,9 @@ def run(
                     say(f"{name}: {ending.reason}; at step {step}")
                     if deaths[name, step] == DEATHS:
                         if was_known:
-                            raise UserError(f"{name} cannot be evaluated: {ending.reason}")
-                        record_failure(sweep, name, ending.reason)
+                            not_evaluated[name] = ending.reason
+                        else:
+                            record_failure(sweep, name, ending.reason)
                 result = search.look(name)
                 # Another process is at it, or a shared file system is late with the news.
                 if ending == "busy" or (ending == "done" and not result):
@@ -350,13 +362,15 @@ def run(
                 raise StopRequestedError
     finally:
         engine.stop()  # lets trials save their work, whatever the reason
+    for name, why in not_evaluated.items():
+        raise UserError(f"{name} cannot be evaluated: {why}")
 
 
 def record(search: Search, stop: Stop) -> None:
     """Put the selection of a search into sweep.json."""
-    with exclusively(search.sweep, stop):
+    with exclusively(search.sweep, stop) as write:
         stored = read_sweep(search.sweep)
         network = stored["networks"][search.model]
         if network["selection"] != (selection := search.selection()):
             network["selection"] = selection
-            write_json(search.sweep / SWEEP, stored)
+            write(stored)

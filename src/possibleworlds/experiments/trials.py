@@ -11,7 +11,7 @@ import hashlib
 import json
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -20,21 +20,22 @@ from typing import Any, Literal
 
 import torch
 
-from possibleworlds.data.arrays import load_pairs, pairs_of
+from possibleworlds.data.arrays import pairs_of
 from possibleworlds.data.files import count_lines, read_pairs
-from possibleworlds.errors import UserError
+from possibleworlds.data.splits import sha256
+from possibleworlds.errors import BusyError, StorageError, UserError
 from possibleworlds.experiments import locks
+from possibleworlds.experiments.evaluations import answer, keep, key_of, missing
 from possibleworlds.experiments.grid import Speed
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.evaluation import describe, log_probabilities
 from possibleworlds.training.loop import DATA_FILES, Job, Trainer, train
 from possibleworlds.training.settings import read_settings
 
 TRIALS, LOCKS = "trials", "locks"
-FAILED, EVALUATION = "failed.json", "evaluation.json"
+FAILED = "failed.json"
 ROWS_MEASURED = 2048
 SECONDS_MEASURED = 0.5
 SECONDS_TO_BEGIN = 0.5
@@ -71,8 +72,8 @@ class Result:
 def read_result(sweep: Path, name: str) -> Result | None:
     """How a trial ended, or None if it has not."""
     folder = sweep / TRIALS / name
-    if (folder / FAILED).exists():
-        return Result(failure=json.loads((folder / FAILED).read_text(encoding="utf-8"))["reason"])
+    if failed := checkpoint.read_json(folder / FAILED):
+        return Result(failure=str(failed.get("reason")))
     if not (folder / checkpoint.RUN).exists():
         return None
     metrics = checkpoint.read_run(folder).get("metrics", {})
@@ -101,6 +102,8 @@ class LockLostError(Exception):
 def run_trial(sweep: Path, trial: Trial, data: Path) -> Ending:
     """Train a trial to its end, from its last checkpoint, unless that is being done elsewhere."""
     check_shared(sweep, *(data / name for name in DATA_FILES))
+    if trial.data != {name: sha256(data / name) for name in DATA_FILES}:
+        raise UserError(f"{data} has changed since this was planned")
     lock = locks.acquire(sweep / LOCKS / trial.name)
     if lock is None:
         return "busy"
@@ -123,8 +126,10 @@ def run_trial(sweep: Path, trial: Trial, data: Path) -> Ending:
             train(job, on_step)
     except StopRequestedError:
         return "stopped"
-    except LockLostError:
+    except (LockLostError, BusyError):
         return "busy"
+    except StorageError:
+        raise
     except Exception as error:
         record_failure(sweep, trial.name, reason_of(error))
     finally:
@@ -146,34 +151,22 @@ def reason_of(error: Exception) -> str:
     return first if isinstance(error, UserError) else known
 
 
-def evaluate_trial(sweep: Path, name: str, splits: dict[str, Path]) -> Ending:
-    """Evaluate a trial at its best validation step on every split, each once."""
-    check_shared(sweep / TRIALS / name, *splits.values())
+def evaluate_trial(sweep: Path, name: str, files: Sequence[Path]) -> Ending:
+    """Evaluate a trial at its best validation step on every file, each once."""
+    check_shared(sweep / TRIALS / name, *files)
     lock = locks.acquire(sweep / LOCKS / name)
     if lock is None:
         return "busy"
     try:
         torch.set_num_threads(1)
-        folder = sweep / TRIALS / name
-        found = read_evaluation(sweep, name)
-        model = checkpoint.load_model(folder)
-        for i, (split, path) in enumerate(splits.items()):
-            lock.progress = {"share": i / len(splits), "evaluating": split}
-            if split not in found:
-                data = Dataset(load_pairs(path))
-                right = log_probabilities(model, data).argmax(1) == data.pairs.label
-                found[split] = describe(right, data)
-                checkpoint.write_json(folder / EVALUATION, found)
+        questions = missing(sweep / TRIALS / name, files)
+        for i, question in enumerate(questions):
+            said = key_of(question.file)
+            lock.progress = {"share": i / len(questions), "evaluating": said}
+            keep(question, answer(question))
     finally:
         lock.release()
     return "done"
-
-
-def read_evaluation(sweep: Path, name: str) -> dict[str, Any]:
-    """What is known of a trial on each split."""
-    path = sweep / TRIALS / name / EVALUATION
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
 
 
 def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Speed | None]:

@@ -70,16 +70,26 @@ def write_json(path: Path, value: Any) -> None:
         file.write(json.dumps(value, indent=2) + "\n")
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """What a JSON file holds: an object, or nothing where there is no file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read: {reason(error)}") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{path} does not hold an object")
+    return found
+
+
 def read_run(folder: Path) -> dict[str, Any]:
     """What run.json says, checked."""
     path = folder / RUN
-    try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{folder} is not a run: it has no {RUN}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} cannot be read: {reason(error)}") from None
-    if not isinstance(run, dict) or "format" not in run:
+    if not path.exists():
+        raise UserError(f"{folder} is not a run: it has no {RUN}")
+    run = read_json(path)
+    if "format" not in run:
         raise UserError(f"{path} does not describe a run")
     if run["format"] != FORMAT:
         raise UserError(f"{path} has format {quoted(run['format'])}; this version reads {FORMAT}")
