@@ -1,6 +1,8 @@
 """What generating costs, in units of one MiniSat query on the same kind of pair, on one core.
 
-.venv/bin/python benchmarks/generate.py [--rows 20000] [--memory]
+    .venv/bin/python benchmarks/generate.py [--memory]
+
+Writes the figures of docs/data.md.
 """
 
 import argparse
@@ -89,7 +91,9 @@ def write_memory() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--memory", action="store_true", help="millions of rows (6 minutes)")
+    parser.add_argument(
+        "--memory", action="store_true", help="millions of rows, which takes minutes"
+    )
     arguments = parser.parse_args()
     if arguments.memory:
         write_memory()

@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/guided.py --out out/guided
 
 First the ready-trained network, asked with other lengths and numbers of steps. Then short trainings
-with one seed and one thread each, all else equal. Both are measured on generated pairs of the hard
-and the massive kind that are not those of any other figure. A finished run or answer is not
-repeated. Writes results/guided.json and the tables of docs/guided-worlds.md.
+with one seed and one thread each, all else equal. Both are measured on the pairs of cost.py, which
+are generated ones of the hard and the massive kind. A finished run or answer is not repeated.
+Writes results/guided.json and the tables of docs/guided-worlds.md.
 """
 
 import argparse
@@ -75,20 +75,17 @@ def asked(name: str, _: Path) -> Model:
 def trained(name: str, out: Path) -> Model:
     """A network that was trained in another way."""
     data, given = TRAINED[name]
-    run = out / f"run-{list(TRAINED).index(name)}"
-    if not (run / "run.json").exists() or not read_run(run).get("metrics", {}).get("finished"):
-        options = ["--data", str(out / data), "--out", str(run), "--resume"]
-        for key, value in {**SHORT, **given}.items():
-            options += ["--set", f"{key}={value}"]
-        command("train", "guidedworldnet", *options)
-    return load_model(run)
+    options = ["--data", str(out / data), "--out", str(out / name), "--resume"]
+    for key, value in {**SHORT, **given}.items():
+        options += ["--set", f"{key}={value}"]
+    command("train", "guidedworldnet", *options)
+    return load_model(out / name)
 
 
 def measured(kind: str, name: str, out: Path) -> dict[str, Any]:
     """What a network says of each set, unless that is on record."""
     torch.set_num_threads(1)
-    number = list({"asked": ASKED, "trained": TRAINED}[kind]).index(name)
-    kept = out / f"{kind}-{number}.json"
+    kept = out / f"{kind}, {name}.json"
     if not kept.exists():
         make: Callable[[str, Path], Model] = {"asked": asked, "trained": trained}[kind]
         model = make(name, out)
@@ -124,7 +121,7 @@ def main() -> None:
         kind: [call.result() for (of, _), call in calls.items() if of == kind]
         for kind in ("asked", "trained")
     }
-    runs = [read_run(out / f"run-{i}") for i in range(len(TRAINED))]
+    runs = [read_run(out / name) for name in TRAINED]
     write_json(RESULTS, {"command": "python benchmarks/guided.py", **found, "runs": runs})
     for kind, lines in found.items():
         replace_part("guided-worlds.md", kind, table(lines))

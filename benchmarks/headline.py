@@ -65,9 +65,8 @@ def train(name: str, seed: int, out: Path) -> Path:
     """Train a network unless that is done."""
     data, options = TRAINING[name]
     run = out / f"{name}-{seed}"
-    if not (run / "run.json").exists() or not read_run(run).get("metrics", {}).get("finished"):
-        folders = ["--data", str(out / data), "--out", str(run), "--resume"]
-        command("train", name, *folders, "--seed", str(seed), *options)
+    folders = ["--data", str(out / data), "--out", str(run), "--resume"]
+    command("train", name, *folders, "--seed", str(seed), *options)
     return run
 
 

@@ -61,12 +61,11 @@ def studies() -> dict[str, dict[str, Settings]]:
 def train(settings: Settings, epochs: float, out: Path) -> dict[str, Any]:
     """Train with these settings unless that is done; what the run says, and its history."""
     run = out / ("run-" + "-".join(f"{key}={value}" for key, value in sorted(settings.items())))
-    if not (run / "run.json").exists() or not read_run(run).get("metrics", {}).get("finished"):
-        command = [sys.executable, "-m", "possibleworlds", "train", "possibleworldnet", "--resume"]
-        command += ["--data", str(out / "data"), "--out", str(run), "--epochs", str(epochs)]
-        for key, value in {**settings, "evaluations": 12, "validation_rows": 2000}.items():
-            command += ["--set", f"{key}={value}"]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "possibleworlds", "train", "possibleworldnet", "--resume"]
+    command += ["--data", str(out / "data"), "--out", str(run), "--epochs", str(epochs)]
+    for key, value in {**settings, "evaluations": 12, "validation_rows": 2000}.items():
+        command += ["--set", f"{key}={value}"]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     history = list(map(json.loads, (run / "metrics.jsonl").read_text("utf-8").splitlines()))
     return {"run": read_run(run), "history": history}
 
@@ -159,13 +158,17 @@ def main() -> None:
     subprocess.run(command, check=True)
     wanted = studies()
     jobs = [settings for runs in wanted.values() for settings in runs.values()]
-    distinct = list({json.dumps(job, sort_keys=True): job for job in jobs}.values())
+    distinct = {json.dumps(job, sort_keys=True): job for job in jobs}
     with ThreadPoolExecutor(arguments.processes) as pool:
-        list(pool.map(lambda job: train(job, epochs, out), distinct))
+        trained = pool.map(lambda job: train(job, epochs, out), distinct.values())
+        by_settings = dict(zip(distinct, trained, strict=True))
     found = {
         "command": f"python benchmarks/worlds.py --epochs {epochs:g}",
         "studies": {
-            question: {name: train(settings, epochs, out) for name, settings in runs.items()}
+            question: {
+                name: by_settings[json.dumps(settings, sort_keys=True)]
+                for name, settings in runs.items()
+            }
             for question, runs in wanted.items()
         },
         "by_worlds_asked": by_worlds_asked(out / "data"),
