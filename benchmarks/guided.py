@@ -30,12 +30,14 @@ DATA = {"wide": "1-10", "wider": "1-20"}
 """The training data, and how many variables their formulas have; operators are as many, or 0."""
 ASKED = {
     "as it is: 64 worlds, 16 steps of 0.5": (64, 16, 0.5),
+    "steps of 0.125": (64, 16, 0.125),
     "steps of 0.25": (64, 16, 0.25),
     "steps of 1": (64, 16, 1.0),
     "steps of 2": (64, 16, 2.0),
     "218 worlds, 4 steps": (218, 4, 0.5),
     "121 worlds, 8 steps": (121, 8, 0.5),
     "34 worlds, 31 steps": (34, 31, 0.5),
+    "34 worlds, 31 steps of 0.25": (34, 31, 0.25),
 }
 SHORT = {"epochs": 1.5, "plain_steps": 700, "evaluations": 2, "validation_rows": 500}
 TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
