@@ -1,6 +1,6 @@
 """Put a finished `possibleworlds reproduce --preset paper` on record, and ship what it selected.
 
-    .venv/bin/possibleworlds reproduce --preset paper --budget 4h --out out/paper --test PUBLISHED
+    .venv/bin/possibleworlds reproduce --preset paper --out out/paper --test PUBLISHED
     .venv/bin/python benchmarks/record.py --out out/paper
 
 Writes results/paper.json, the table of README.md, and the ready-trained benchmark networks in src/:

@@ -167,7 +167,7 @@ def test_an_evaluation_that_fails_stops_nothing_else(data: Path, here: Path) -> 
 
 
 def trial_on(data: Path) -> Trial:
-    given = {**complete(resolve("linear-bow"), {"epochs": 1.0})}
+    given = complete(resolve("linear-bow"), {"epochs": 1.0})
     return Trial("linear-bow", given, 0, {name: sha256(data / name) for name in DATA_FILES})
 
 

@@ -221,7 +221,7 @@ def make_plans(
     """Plan a search for each network that has none yet, and store the plans."""
     fingerprint = {name: sha256(data / name) for name in DATA_FILES}
     for model in models:  # complains of what cannot be, before anything is written
-        complete(resolve(model), {"epochs": asked.epochs} if asked.epochs is not None else {})
+        complete(resolve(model), {"epochs": asked.epochs})
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
