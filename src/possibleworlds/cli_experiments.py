@@ -204,11 +204,17 @@ def reproduce(
                 work.make_data(generated)
             say("data generated and verified; planning")
             lengths, searches = work.lengths(), work.plan_search()
-            left = sum(lengths.values()) + sum(search.seconds_left({}) for search in searches)
+            lengths |= work.add_twins(searches)
+            left = sum(lengths.values()) + sum(
+                search.seconds_left({}) + search.plan.seconds_each(-1)
+                for search in searches
+                if search.due()
+            )
             say(f"left to train: {on_cores(left, workers)}; evaluations and the report come on top")
             if searches:
                 with live_table(searches, engine) as show:
                     work.search(searches, show)
+            lengths |= work.add_twins(searches)
             with progress_bars() as progress:
                 bar = progress.add_task("training", total=round(sum(lengths.values())))
                 work.train(lengths, lambda done: progress.update(bar, completed=round(done)))
@@ -255,12 +261,19 @@ def in_words(plan: "Plan") -> str:
     """What a plan will run, and how long that takes."""
     parts = []
     for number, rung in enumerate(plan.rungs):
-        who = f"{rung.candidates:,} of {plan.grid_size:,} settings" if number == 0 else ""
-        who = who or f"the best {rung.candidates}"
+        who = f"the best {rung.candidates}" if number else starting(plan)
         seeds = f" with {rung.seeds} seeds" if rung.seeds > 1 else ""
         parts.append(f"{who}{seeds}, {duration(plan.seconds_each(number))} each")
     total = sum(plan.seconds(number) for number in range(len(plan.rungs)))
     return f"{'; '.join(parts)}; {duration(total)} of one core"
+
+
+def starting(plan: "Plan") -> str:
+    """What a plan begins with: the defaults and points of the grid, or all of these."""
+    chosen = sum(bool(candidate.given) for candidate in plan.candidates)
+    points = f"{chosen:,} of {plan.grid_size:,} settings" if chosen else ""
+    defaults = "the defaults" if chosen < len(plan.candidates) else ""
+    return " and ".join(filter(None, (defaults, points)))
 
 
 def duration(seconds: float) -> str:
@@ -285,13 +298,13 @@ def table(searches: "list[Search]", slots: int | None) -> Table:
 
     found = columns("trial", "settings", "progress", "validation", "time left")
     at_work = locks.held(searches[0].sweep / LOCKS)
-    shares = {name: float(said.get("share", 0.0)) for name, said in at_work.items()}
+    shares = {name: float(said["share"]) for name, said in at_work.items() if "share" in said}
     for search in searches:
         due = search.due()
         done = len(search.rungs[-1]) - len(due)
         where = f"rung {len(search.rungs)} of {len(search.plan.rungs)}"
         left = search.seconds_left(shares)
-        wait = duration(left / (slots or max(1, len(at_work))))
+        wait = duration(left / (slots or max(1, len(shares))))
         found.add_row(
             Text(search.model, style="bold"), where, f"{done} of {done + len(due)}", "", wait
         )

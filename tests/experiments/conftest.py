@@ -79,7 +79,7 @@ class Slow(Plain):
 
 class Counted(Plain):
     def forward(self, batch):
-        if self.training and self.trained_steps == 0:
+        if self.training and self.share_trained == 0:
             with open(Path(__file__).with_name("begun.txt"), "a") as file:
                 file.write("begun\\n")
         return super().forward(batch)
@@ -88,7 +88,7 @@ class Broken(Plain):
     search_space = {"size": [4, 5, 6, 7]}
 
     def forward(self, batch):
-        if self.trained_steps > 5 and self.settings.size == 4:
+        if self.share_trained > 0.1 and self.settings.size == 4:
             return super().forward(batch) * float("nan")
         if self.settings.size == 5:
             raise RuntimeError("can't allocate memory: you tried to allocate 1 TB")
@@ -106,7 +106,7 @@ class Unevaluable(Plain):
     search_space = {"size": [4]}
 
     def forward(self, batch):
-        if not self.training and not self.trained_steps:  # loaded, not being trained
+        if not self.training and not self.share_trained:  # loaded, not being trained
             raise ValueError("no answer")
         return super().forward(batch)
 

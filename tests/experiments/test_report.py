@@ -353,6 +353,16 @@ def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
     assert one == other
 
 
+def test_every_evaluation_can_be_repeated(report: Path) -> None:
+    found = json.loads((report / "report.json").read_text())
+    (run,) = (run for run in found["repeat"] if Path(run["run"]).name == "w4")
+    assert len(run["evaluate"]) > 1  # with its own worlds, and with other numbers
+    for line in run["evaluate"]:
+        words = line.replace("RUN", run["run"]).split()
+        done = subprocess.run([sys.executable, "-m", *words, "--json"], capture_output=True)
+        assert done.returncode == 0, done.stderr
+
+
 def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a")
     make_run(tmp_path / "runs" / "b", "lstm", finished=False)

@@ -38,7 +38,7 @@ def test_a_sweep_from_plan_to_evaluation(
     tests = shutil.copytree(data, here / "elsewhere")
     (tests / "train.txt").unlink()
     done = possible("sweep", PLAIN, *options(data, 24), "--test", tests, cwd=here)
-    assert "3 of 4 settings" in done.stderr
+    assert "the defaults and 2 of 4 settings" in done.stderr
     assert "the best 1 with 3 seeds" in done.stderr
     assert "of one core" in done.stderr
     assert done.stdout.count("selected") == 3

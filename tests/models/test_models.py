@@ -73,7 +73,7 @@ def test_a_score_does_not_depend_on_the_other_rows(
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_weight_is_learnt(name: str) -> None:
-    model = small(name, pooling=1, plain_steps=0).train()
+    model = small(name, pooling=1, plain=0.0).train()
     rows = [("pq&r|~", "pq>", 1), ("p", "q~", 0), ("pq|", "rs>~t&", 0)]
     batch = whole(pairs_of(rows))
     torch.nn.functional.nll_loss(model(batch), torch.tensor([1, 0, 0])).backward()
@@ -218,8 +218,8 @@ def test_the_number_of_worlds_is_free() -> None:
 def test_guided_worlds_stand_still_at_first() -> None:
     batch = whole(pairs_of([("pq&", "p", 1)]))
     guided, plain = small("guidedworldnet").train(), small("possibleworldnet").train()
-    for trained, moves in ((0, False), (4999, False), (5000, True)):
-        guided.trained_steps = trained
+    for trained, moves in ((0.0, False), (0.49, False), (0.5, True)):
+        guided.share_trained = trained
         torch.manual_seed(0)
         answer = guided(batch)
         torch.manual_seed(0)

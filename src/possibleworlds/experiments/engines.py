@@ -68,6 +68,16 @@ def check_address(name: EngineName, address: str | None) -> None:
         raise UserError("--address is of a Ray cluster: it needs --engine ray")
 
 
+def ending(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a call ends with: a result, an error that the user has to know of, or a death."""
+    try:
+        return function(*arguments)
+    except UserError as error:
+        return error
+    except Exception as error:
+        return Died(f"{type(error).__name__}: {reason(error)}")
+
+
 def serve(connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """Make a call in a process of its own, which leaves Ctrl-C to its parent and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -79,12 +89,7 @@ def serve(connection: Connection, function: Callable[..., Any], arguments: tuple
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
-    try:
-        connection.send(function(*arguments))
-    except UserError as error:
-        connection.send(error)
-    except Exception as error:
-        connection.send(Died(f"{type(error).__name__}: {reason(error)}"))
+    connection.send(ending(function, *arguments))
 
 
 class LocalEngine:
@@ -182,6 +187,12 @@ def call_from(folder: str, function: Callable[..., R], *arguments: Any) -> R:
     return function(*arguments)
 
 
+def useless(error: Exception) -> UserError:
+    """What to say of a node that cannot even begin, say because it lacks this package."""
+    last = str(error).strip().splitlines()[-1]
+    return UserError(f"a node of the cluster cannot do its work: {last}")
+
+
 class RayEngine:
     """A task of one core for each call, on whatever nodes the cluster has at the time."""
 
@@ -205,7 +216,7 @@ class RayEngine:
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Start a call, to be known by a name."""
-        self.running[name] = self.remote.remote(os.getcwd(), function, *arguments)
+        self.running[name] = self.remote.remote(os.getcwd(), ending, function, *arguments)
 
     def wait(self, seconds: float) -> dict[str, Any]:
         """What calls have ended with, by name, once one has or the time is over."""
@@ -221,13 +232,10 @@ class RayEngine:
             del self.running[name]
             try:
                 ended[name] = self.ray.get(reference)
-            except UserError as error:
-                ended[name] = UserError(*error.args)
             except self.deaths as error:
-                ended[name] = Died(f"its worker died: {str(error).splitlines()[0]}")
+                ended[name] = Died(f"its worker died: {reason(error)}")
             except self.ray.exceptions.RayError as error:
-                last = str(error).strip().splitlines()[-1]
-                ended[name] = UserError(f"a node of the cluster cannot do its work: {last}")
+                ended[name] = useless(error)
         return raised(ended)
 
     def stop(self) -> None:
@@ -251,16 +259,25 @@ def ray_map(address: str | None) -> OrderedMap:
     ray = import_ray(address)
     remote = ray.remote(num_cpus=1, max_retries=-1)(call_from)
 
+    def result(reference: Any) -> Any:
+        try:
+            found = ray.get(reference)
+        except ray.exceptions.RayError as error:
+            raise useless(error) from None
+        if isinstance(found, Died):
+            raise UserError(f"a node of the cluster failed: {found.reason}")
+        return raised({"": found})[""]
+
     def spread(function: Callable[[T], R], tasks: Iterable[T], _: int, /) -> Iterator[R]:
         slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
         waiting: deque[Any] = deque()
         try:
             for task in tasks:
-                waiting.append(remote.remote(os.getcwd(), function, task))
+                waiting.append(remote.remote(os.getcwd(), ending, function, task))
                 if len(waiting) > AHEAD * slots:
-                    yield ray.get(waiting.popleft())
+                    yield result(waiting.popleft())
             while waiting:
-                yield ray.get(waiting.popleft())
+                yield result(waiting.popleft())
         finally:
             for reference in waiting:
                 ray.cancel(reference)

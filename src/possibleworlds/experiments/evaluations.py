@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from possibleworlds.data.arrays import load_pairs
+from possibleworlds.data.files import alone_in
 from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError
 from possibleworlds.training.batches import Dataset
@@ -84,10 +85,11 @@ def answer(question: Question) -> dict[str, Any]:
 
 
 def keep(question: Question, found: dict[str, Any]) -> None:
-    """Put what was found into the folder of the run."""
-    known = read_evaluations(question.run)
-    known[key_of(question.file, question.worlds)] = found
-    write_json(question.run / EVALUATION, known)
+    """Put what was found into the folder of the run, where other processes may do the same."""
+    with alone_in(question.run):
+        known = read_evaluations(question.run)
+        known[key_of(question.file, question.worlds)] = found
+        write_json(question.run / EVALUATION, known)
 
 
 def evaluate_into(run: Path, files: Sequence[Path], worlds: int | None = None) -> Evaluations:

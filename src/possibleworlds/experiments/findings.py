@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import islice
-from pathlib import Path
 from random import Random
 from shlex import join
 from typing import Any
@@ -25,6 +24,7 @@ from possibleworlds.data.statistics import (
 )
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.collect import DataFolder, Group, Run, Value, grouped
+from possibleworlds.experiments.evaluations import digest, key_of
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.training.settings import read_settings
 
@@ -332,7 +332,21 @@ def repeat(run: Run, folders: Sequence[DataFolder]) -> Found:
         "data": run.data,
         "metrics": run.metrics,
         "evaluated": {key: found.get("sha256") for key, found in run.evaluations.items()},
+        "evaluate": evaluate_commands(run, folders),
     }
+
+
+def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
+    """How a run was evaluated: with its own worlds, if it has any, and with other numbers."""
+    paths = {key_of(file): str(file) for folder in folders for file in folder.files}
+    asked: dict[str, list[str]] = {}
+    for key in sorted(run.evaluations):
+        name, _, worlds = key.partition("@")
+        asked.setdefault(worlds, []).append(paths.get(name, f"{name}.txt"))
+    return [
+        join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", n] if n else [])])
+        for n, files in sorted(asked.items(), key=lambda item: int(item[0] or 0))
+    ]
 
 
 def other_than_default(run: Run) -> dict[str, Any]:
@@ -349,8 +363,8 @@ def other_than_default(run: Run) -> dict[str, Any]:
     }
 
 
-def generate_command(folder: DataFolder) -> str:
-    """The command that made a data folder; nothing for data that come from elsewhere."""
+def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
+    """The command that made one of some data folders; nothing for data that come from elsewhere."""
     if not (train := folder.train):
         return ""
     words = ["possibleworlds", "generate", str(folder.path), "--seed", str(folder.manifest["seed"])]
@@ -365,7 +379,7 @@ def generate_command(folder: DataFolder) -> str:
         words += ["--rows", str(train["rows"]), "--method", train["method"]]
         for name in ("variables", "operators"):
             words += [f"--{name}", "-".join(map(str, train[name]))]
+    paths = {digest(file): str(file) for other in folders for file in other.files}
     for pruned in folder.manifest.get("pruned_against", []):
-        name = pruned["file"] if isinstance(pruned, dict) else pruned
-        words += ["--prune-against", str(Path(name))]
+        words += ["--prune-against", paths.get(pruned["sha256"], pruned["file"])]
     return join(words)

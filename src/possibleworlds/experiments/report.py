@@ -14,7 +14,7 @@ import torch
 
 import possibleworlds
 from possibleworlds.data import paper
-from possibleworlds.data.files import alone_in, replacing
+from possibleworlds.data.files import replacing
 from possibleworlds.data.paper import TABLE_1
 from possibleworlds.data.statistics import NEW_VARIABLES, SIDES
 from possibleworlds.errors import UserError
@@ -145,11 +145,9 @@ def questions(material: Material) -> list[Question]:
 
 
 def answer_and_keep(question: Question) -> None:
-    """What is done in a process of its own; others may be at the same run."""
+    """What is done in a process of its own."""
     torch.set_num_threads(1)  # a second one gains nothing on pieces so small
-    found = answer(question)
-    with alone_in(question.run):
-        keep(question, found)
+    keep(question, answer(question))
 
 
 def evaluate(asked: Sequence[Question], workers: int, stop: Stop, progress: Progress) -> None:
@@ -634,7 +632,7 @@ def repeat_section(runs: Sequence[Found], material: Material) -> Section:
         "machine, and one with `epochs` gives the same weights on one thread."
     )
     for folder in material.folders:
-        if command := findings.generate_command(folder):
+        if command := findings.generate_command(folder, material.folders):
             prints = "\n".join(f"# {file} {sha}" for file, sha in folder.fingerprint.items())
             section.parts.append(Code(f"data: {folder.path}", f"{prints}\n{command}"))
     section.parts += [
@@ -647,7 +645,6 @@ def recipe(run: Found) -> str:
     """A run in a few lines: how it went, its settings, its data, its command."""
     metrics: dict[str, Any] = run["metrics"]
     settings = " ".join(f"{name}={value}" for name, value in run["settings"].items())
-    files = sorted(key for key in run["evaluated"] if "@" not in key)
     lines = [
         f"# version {run['version']}, torch {run['torch']}, {duration(metrics['seconds'])}; "
         f"step {metrics['best_step']:,} of {metrics['step']:,} was kept, "
@@ -655,7 +652,6 @@ def recipe(run: Found) -> str:
         f"# {settings}",
         *(f"# {file} {digest}" for file, digest in run["data"].items()),
         run["command"],
+        *run["evaluate"],
     ]
-    if files:
-        lines.append("possibleworlds evaluate RUN " + " ".join(f"{file}.txt" for file in files))
     return "\n".join(lines)

@@ -56,12 +56,6 @@ SEARCH_SHARES = {
 }
 """The benchmark networks and how the budget of their search is shared: the slow get more of it, and
 so does treenet, whose symbols are not permuted in the first minute."""
-PERMUTED = {
-    **dict.fromkeys(("linear-bow", "mlp-bow", "convnet", "lstm", "treelstm"), 1.0),
-    **dict.fromkeys(("bilstm", "lstm-traversal", "bilstm-traversal"), 2.0),
-    **{"transformer": 3.0, "treenet": 3.0, "possibleworldnet": 1.0},
-}
-"""How many minutes of training show what symbol permutation does, for each of the paper's."""
 ONE_SIDED = ("linear-bow", "mlp-bow", "treenet")
 
 ASKED = "reproduce.json"
@@ -106,13 +100,9 @@ class Preset:
 def quick() -> Preset:
     """All twelve networks on a fifth of the data, each for a minute or so."""
     minutes = dict.fromkeys(REGISTRY, 1.0) | {"linear-bow": 0.4, "mlp-bow": 0.4}
-    own: dict[str, dict[str, Any]] = {
-        "treenet": {"permute_after": 2000},
-        "guidedworldnet": {"plain_steps": 2000},
-    }
+    minutes["guidedworldnet"] = 2.0
     runs = [
-        Planned(model, {**own.get(model, {}), "minutes": length}, is_result=True)
-        for model, length in {**minutes, "guidedworldnet": 2.0}.items()
+        Planned(model, {"minutes": length}, is_result=True) for model, length in minutes.items()
     ]
     runs += [Planned("possibleworldnet", {"minutes": 0.5, "worlds": n}) for n in WORLDS[::2]]
     runs += [
@@ -125,10 +115,9 @@ def quick() -> Preset:
         runs,
         None,
         "A quick run: 20,000 rows of training data instead of 100,000 and 1,000 in a test set "
-        "instead of 5,000; each network with its default settings (but that treenet and "
-        "guidedworldnet begin with only 2,000 easier steps) and one seed, for 0.4 to 2 minutes on "
-        "one core, without a search; four numbers of worlds instead of seven; three networks "
-        "without symbol permutation; one network that sees one side. The paper's sizes: "
+        "instead of 5,000; each network with its default settings and one seed, for 0.4 to 2 "
+        "minutes on one core, without a search; four numbers of worlds instead of seven; three "
+        "networks without symbol permutation; one network that sees one side. The paper's sizes: "
         "`possibleworlds reproduce --preset paper`.",
     )
 
@@ -142,11 +131,7 @@ def paper(budget: Budget) -> Preset:
     ]
     short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}
     runs += [Planned("possibleworldnet", {**short, "worlds": n}) for n in WORLDS]
-    runs += [
-        Planned(model, {"minutes": minutes, "permute_symbols": permute})
-        for model, minutes in PERMUTED.items()
-        for permute in (True, False)
-    ]
+    runs.append(Planned("possibleworldnet", {**short, "permute_symbols": False}))
     runs += one_sided({"minutes": 0.5}, ONE_SIDED)
     hours = budget.amount / 3600
     length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
@@ -159,10 +144,11 @@ def paper(budget: Budget) -> Preset:
         runs,
         budget,
         f"Settings of the ten benchmark networks were searched for with {length} in all, by "
-        "successive halving; the networks with worlds have those of the ready-trained ones. "
-        "guidedworldnet is trained on `wide`, rows of 0 to 10 operators a formula. Side studies "
-        "are short, with one seed: two epochs for each number of worlds, one to three minutes with "
-        "and without symbol permutation, half a minute for three networks that see one side.",
+        "successive halving among their defaults and points of the paper's grid; the networks with "
+        "worlds have those of the ready-trained ones. guidedworldnet is trained on `wide`, rows of "
+        "0 to 10 operators a formula. Side studies have one seed: two epochs for each number of "
+        "worlds, the length of what was selected without symbol permutation (two epochs of "
+        "possibleworldnet), half a minute for three networks that see one side.",
     )
 
 
@@ -190,6 +176,8 @@ class Reproduction:
         self.preset, self.out, self.engine, self.stop, self.say = preset, out, engine, stop, say
         self.tests = [file for file in tests_in(tests, preset) if file.stem != "train"]
         self.runs, self.data = out / "runs", out / "data"
+        self.trials: dict[str, tuple[Planned, Trial]] = {}
+        """The trials of the planned runs, by name."""
 
     def begin(self, asked: dict[str, Any]) -> None:
         """Take the folder for what is asked for, unless it is taken for something else."""
@@ -204,12 +192,20 @@ class Reproduction:
             raise UserError(f"{self.out} is for {listed}; choose another --out")
 
     def make_data(self, progress: Progress) -> None:
-        """Generate and verify the data, pruned against what networks will be tested with."""
+        """Generate and verify the data, pruned against what networks will be tested with.
+
+        What is trained on them is then known, and which of it are results is put beside the runs.
+        """
         against = list(self.tests)
         for folder in self.preset.splits:
             files = self.make_folder(folder, against, progress)
             if folder == "data":
                 against += [file for file in files if file.stem != "train"]
+        for planned in self.preset.runs:
+            self.add(planned)
+        results = [name for name, (planned, _) in self.trials.items() if planned.is_result]
+        self.runs.mkdir(exist_ok=True)
+        write_json(self.runs / SWEEP, {"selected": results})
 
     def make_folder(self, folder: str, against: list[Path], progress: Progress) -> list[Path]:
         """Generate and verify the data of a folder; its files."""
@@ -236,23 +232,21 @@ class Reproduction:
         return files
 
     @cached_property
-    def trials(self) -> dict[str, tuple[Planned, Trial]]:
-        """The trials of the planned runs, by name; which are results is put beside them."""
-        self.runs.mkdir(exist_ok=True)
-        prints = {
+    def prints(self) -> dict[str, dict[str, str]]:
+        """The SHA-256 of what networks learn from, by folder."""
+        return {
             folder: {name: sha256(self.out / folder / name) for name in DATA_FILES}
             for folder in self.preset.splits
         }
+
+    def add(self, planned: Planned) -> list[str]:
+        """Have a run trained; the names of its trials, one for each seed."""
         trials = [
-            (planned, Trial(planned.model, planned.settings, seed, prints[planned.data]))
-            for planned in self.preset.runs
+            Trial(planned.model, planned.settings, seed, self.prints[planned.data])
             for seed in range(planned.seeds)
         ]
-        write_json(
-            self.runs / SWEEP,
-            {"selected": [trial.name for planned, trial in trials if planned.is_result]},
-        )
-        return {trial.name: (planned, trial) for planned, trial in trials}
+        self.trials |= {trial.name: (planned, trial) for trial in trials}
+        return [trial.name for trial in trials]
 
     def lengths(self) -> dict[str, float]:
         """The planned runs that are not done, longest first, with the seconds that each takes."""
@@ -334,6 +328,21 @@ class Reproduction:
         run_sweep(
             searches, self.data, [*files, *self.tests], self.engine, self.stop, self.say, show
         )
+
+    def add_twins(self, searches: list[Search]) -> dict[str, float]:
+        """Have what was selected trained once more, the other way as to symbol permutation.
+
+        Gives the seconds that each takes of those that are not done.
+        """
+        lengths = {}
+        for search in searches:
+            if not search.due() and (selection := search.selection()):
+                settings = selection["settings"]
+                other = {**settings, "permute_symbols": not settings["permute_symbols"]}
+                for name in self.add(Planned(search.model, other)):
+                    if read_result(self.runs, name) is None:
+                        lengths[name] = search.plan.seconds_each(-1)
+        return lengths
 
     def failures(self, searches: list[Search]) -> list[str]:
         """What could not be had, a line each."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import possibleworlds
-from possibleworlds.data.files import data_files, read_pairs
+from possibleworlds.data.files import count_lines, data_files, read_pairs
 from possibleworlds.data.splits import sha256
 from possibleworlds.errors import BusyError, UserError, reason
 from possibleworlds.experiments import locks
@@ -157,7 +157,9 @@ class Search:
         """What is expected for evaluating three seeds, by the sizes of the files."""
         size = sum(path.stat().st_size for path in files)
         validation = next(path for path in files if path.stem == "validate")
-        return SEEDS * self.plan.evaluation * size / validation.stat().st_size
+        rows = count_lines(validation)
+        looked_at = (self.plan.base["validation_rows"] or rows) / rows
+        return SEEDS * self.plan.evaluation * size / (looked_at * validation.stat().st_size)
 
     def seconds_left(self, shares: dict[str, float]) -> float:
         """What is left to do, in seconds of one core, with trials at work as far as they are."""

@@ -27,8 +27,8 @@ class Model(nn.Module, ABC):
     """Settings of the training (training/settings.py) that suit this network better."""
     may_be_zero: ClassVar[frozenset[str]] = frozenset()
     """The whole-numbered settings that may be 0; the others are 1 at least."""
-    trained_steps: int = 0
-    """How many steps of training lie behind the network, for those that change on the way."""
+    share_trained: float = 0.0
+    """How much of its training lies behind the network, for those that change on the way."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__()

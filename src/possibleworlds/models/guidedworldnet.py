@@ -27,15 +27,15 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     """Sizes of a GuidedWorldNet, and how far its worlds move."""
 
     worlds: int = 64
-    steps: int = 16  # T
+    steps: int = 24  # T
     step_length: float = 0.5
-    plain_steps: int = 5000  # of training, at first, with worlds that do not move
-    # Then each batch has a search of its own, and a bolder one than is asked with later, as what it
-    # has not learnt to withstand misleads the network:
+    plain: float = 0.5  # the share of training, at first, with worlds that do not move
+    # Then each batch has a search of its own, with steps bolder than those it is asked with later,
+    # as what it has not learnt to withstand misleads the network:
     training_step_length: float = 1.0
     training_steps: int = 12  # 1 to so many steps, and
-    training_worlds: int = 32  # a quarter of so many to so many worlds, where
-    training_visits: int = 128  # worlds x (steps + 1) is at most so much
+    training_worlds: int = 64  # a quarter of so many to so many worlds, where
+    training_visits: int = 256  # worlds x (steps + 1) is at most so much
 
 
 class GuidedWorldNet(PossibleWorldNet):
@@ -48,11 +48,11 @@ class GuidedWorldNet(PossibleWorldNet):
         "validation_rows": 2000,
         "evaluations": 8,
     }
-    may_be_zero: ClassVar[frozenset[str]] = PossibleWorldNet.may_be_zero | {"steps", "plain_steps"}
+    may_be_zero: ClassVar[frozenset[str]] = PossibleWorldNet.may_be_zero | {"steps"}
     search_space: ClassVar[dict[str, list[Any]]] = {
         **PossibleWorldNet.search_space,
         "worlds": [32, 64],
-        "steps": [4, 8, 16],
+        "steps": [8, 16, 24],
         "step_length": [0.5, 1.0],
     }
 
@@ -62,7 +62,7 @@ class GuidedWorldNet(PossibleWorldNet):
 
     def imagine(self, batch: Batch) -> Imagined:
         """Evaluate each pair in worlds that a search has led to."""
-        learning_plainly = self.training and self.trained_steps < self.settings.plain_steps
+        learning_plainly = self.training and self.share_trained < self.settings.plain
         if self.steps == 0 or learning_plainly:
             return super().imagine(batch)
         pairs = len(batch.left)

@@ -27,6 +27,8 @@ from possibleworlds.training.evaluation import log_probabilities
 from possibleworlds.training.settings import TrainingSettings, read_settings
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
+PERMUTED_BY = 1 / 3
+"""The share of a run after which symbols are permuted, whatever permute_after says."""
 DATA_FILES = ("train.txt", "validate.txt")
 
 
@@ -89,8 +91,9 @@ class Trainer:
         while True:
             epoch, skip = divmod(self.progress.step, self.per_epoch)
             rng = np.random.default_rng([self.seed, epoch])
-            settings = self.settings
-            late = epoch * self.per_epoch >= settings.permute_after
+            settings, begun = self.settings, epoch * self.per_epoch
+            share = self.share_done if settings.minutes else begun / self.total_steps
+            late = begun >= settings.permute_after or share >= PERMUTED_BY
             permute = settings.permute_symbols and late
             yield from self.train.epoch(settings.batch_size, permute, rng, skip)
 
@@ -100,7 +103,7 @@ class Trainer:
         if settings.schedule == "cosine":
             rate = settings.learning_rate * (1 + math.cos(math.pi * self.share_done)) / 2
             self.optimizer.param_groups[0]["lr"] = rate
-        self.model.trained_steps = progress.step
+        self.model.share_trained = self.share_done
         answer = self.model(batch)
         loss = self.model.loss(answer, labels)
         self.optimizer.zero_grad()

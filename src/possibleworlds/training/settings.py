@@ -16,7 +16,8 @@ class TrainingSettings:
     learning_rate: float = 1e-3
     batch_size: int = 64
     permute_symbols: bool = True  # section 2.2
-    permute_after: int = 0  # steps: epochs that begin before have their symbols as they are
+    # Epochs that begin before this step have their symbols as they are, but in a third of the run.
+    permute_after: int = 0
     epochs: float = 10.0
     minutes: float = 0.0  # instead of epochs, where it is not 0
     schedule: str = "cosine"  # of the learning rate, down to 0; or "constant"
