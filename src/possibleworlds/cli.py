@@ -190,8 +190,8 @@ def entails(
 
         possibleworlds entails "p -> q" "q -> p" --model guidedworldnet
     """
-    for name, given in (("certify", certify), ("worlds", worlds), ("steps", steps)):
-        if given and not model:
+    for name, given in (("certify", certify or None), ("worlds", worlds), ("steps", steps)):
+        if given is not None and not model:
             raise UserError(f"--{name} is for the answer of a network; the exact one needs none")
     *first, conclusion = map(parse, formulas)
     if len(first) > 1:
@@ -216,9 +216,10 @@ def entails(
         out.print(f"countermodel: {in_words(refuting)}")
     if thought is not None:
         said = "yes" if thought.entails else "no"
-        how = f"P = {thought.probability:.4f}"
         if certify:
             how = "found no countermodel" if thought.entails else "certified"
+        else:
+            how = f"P = {thought.probability:.4f}"
         out.print(f"{model} says {said} ({how})")
         if thought.assignment is not None:
             verdict = "a countermodel" if thought.refutes else "not a countermodel"

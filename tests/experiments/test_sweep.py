@@ -135,7 +135,7 @@ def test_trials_that_fail_are_recorded_and_stop_nothing(data: Path, here: Path) 
         model = path.parent.name.split("-")[0]
         failed.setdefault(model, []).append(json.loads(path.read_text())["reason"])
     assert set(failed["networks.Broken"]) == {
-        "the loss is nan at step 7: try a lower learning_rate",
+        "the loss is nan at step 3: try a lower learning_rate",
         "RuntimeError: can't allocate memory: you tried to allocate 1 TB",
         "MemoryError",
     }
