@@ -137,6 +137,28 @@ def test_stats_of_a_file(small: Path, tmp_path: Path) -> None:
     assert refused.returncode == 2
 
 
+@pytest.mark.parametrize("name", ["nowhere/plot.png", "plot.xyz"])
+def test_a_plot_that_cannot_be_drawn_is_refused_at_once(
+    name: str, small: Path, tmp_path: Path
+) -> None:
+    refused = run("stats", str(small / "train.txt"), "--plot", str(tmp_path / name))
+    assert refused.returncode == 2
+    assert refused.stdout == ""
+
+
+def test_a_file_that_is_named_twice_is_checked_once(small: Path) -> None:
+    done = run("verify", str(small / "train.txt"), str(small))
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("train.txt") == 1
+
+
+def test_a_formula_that_the_published_form_lacks_is_not_shown_in_it() -> None:
+    shown = {text: json.loads(run("show", text, "--json").stdout) for text in ("p <-> q", "p > X")}
+    assert all(facts["published"] is None for facts in shown.values())
+    basic = json.loads(run("show", "p <-> q", "--basic", "--json").stdout)
+    assert basic["published"] == "((p>q)&(q>p))"
+
+
 def test_importing_the_package_and_its_data_is_light() -> None:
     code = (
         "import sys, time; start = time.process_time(); import possibleworlds;"

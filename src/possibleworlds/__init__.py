@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def load(run: "str | Path") -> "Predictor":
-    """The trained network of a run folder; needs torch (`pip install possibleworlds[train]`)."""
+    """The trained network of a run folder; needs torch (`pip install 'possibleworlds[train]'`)."""
     from possibleworlds.training.predictor import load as load_predictor
 
     return load_predictor(run)

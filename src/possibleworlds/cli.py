@@ -20,6 +20,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -29,7 +30,7 @@ from rich.text import Text
 
 import possibleworlds
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import AND, Formula
+from possibleworlds.logic.formula import AND, LETTERS, OPERATORS, Formula
 from possibleworlds.logic.syntax import Style, parse, to_text
 from possibleworlds.parallel import StopRequestedError
 
@@ -102,7 +103,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
-        fail(f"{error.name} is missing: pip install possibleworlds[train]")
+        fail(f"{error.name} is missing: pip install 'possibleworlds[train]'")
     except (MemoryError, OverflowError):
         fail("not enough memory for that")
     except RuntimeError as error:  # which is what torch raises
@@ -135,6 +136,18 @@ def progress_bars() -> Iterator[Progress]:
         console=err,
     ) as progress:
         yield progress
+
+
+def named_bars(progress: Progress) -> Callable[[str, int, int], None]:
+    """What shows how much of something with a name is done, of how much, in a bar of its own."""
+    bars: dict[str, TaskID] = {}
+
+    def show(name: str, done: int, total: int) -> None:
+        if name not in bars:
+            bars[name] = progress.add_task(name)
+        progress.update(bars[name], completed=done, total=total)
+
+    return show
 
 
 def print_json(value: object) -> None:
@@ -252,6 +265,8 @@ def show(
     """
     read = parse(formula).basic() if basic else parse(formula)
     facts: dict[str, Any] = {style: to_text(read, style) for style in STYLES}
+    if not set(read.rpn) <= {*OPERATORS, *LETTERS}:
+        facts["published"] = None  # it has no other operators, and variables a to z
     facts |= {"variables": list(read.variables), "operators": read.operators, "length": read.length}
     try:
         facts["models"] = possibleworlds.count_models(read)
@@ -262,7 +277,7 @@ def show(
         print_json(facts)
         return
     for name, value in facts.items():
-        text = ", ".join(value) if isinstance(value, list) else value
+        text = ", ".join(value) if isinstance(value, list) else "-" if value is None else value
         out.print(f"{name:>10}  {text}")
 
 
@@ -338,7 +353,6 @@ def generate(
     )
     spread = make_map(engine, address)
     with progress_bars() as progress:
-        bars = {split.name: progress.add_task(split.name, total=split.rows) for split in splits}
         try:
             manifest = generate_into(
                 folder,
@@ -347,7 +361,7 @@ def generate(
                 workers,
                 force,
                 data_files(prune_against or []),
-                lambda name, done, total: progress.update(bars[name], completed=done, total=total),
+                named_bars(progress),
                 spread,
             )
         except (KeyboardInterrupt, StopRequestedError):
@@ -432,15 +446,21 @@ def stats(
     files = data_files([path])
     if path.is_dir() and plot:
         raise UserError("--plot draws the distributions of one file, not of a folder")
+    if plot:
+        from possibleworlds.data.plots import check_drawable, plot_distributions
+
+        check_drawable(plot)
     with progress_bars() as progress:
         total = sum(map(count_lines, files))
         bar = progress.add_task(path.name, total=total)
 
         def counted(file: Path) -> Iterator[Any]:
+            row = 0
             for row, pair in enumerate(read_pairs(file), 1):
                 if row % SHOWN_EVERY == 0:
                     progress.advance(bar, SHOWN_EVERY)
                 yield pair
+            progress.advance(bar, row % SHOWN_EVERY)
 
         if path.is_dir():
             lines = {file.stem: statistics.split_statistics(counted(file)) for file in files}
@@ -454,8 +474,6 @@ def stats(
     else:
         print_requirements(described)
     if plot:
-        from possibleworlds.data.plots import plot_distributions
-
         plot_distributions(described, plot)
         err.print(f"drawn in {plot}")
 
@@ -564,6 +582,8 @@ def train(
     from possibleworlds.training.loop import DATA_FILES, Job, Trainer
     from possibleworlds.training.loop import train as train_network
 
+    if epochs is not None and minutes is not None:
+        raise UserError("--epochs and --minutes both say how long; give one of them")
     given: dict[str, Any] = {}
     if preset:
         ready = ready_trained(model)
@@ -585,16 +605,18 @@ def train(
     )
 
     with Progress(*columns_shown, console=err) as progress:
-        bar = progress.add_task(model, total=1.0, shown="")
+        bars: list[TaskID] = []
 
         def show(trainer: Trainer) -> None:
+            if not bars:  # so that none is drawn where nothing can be trained
+                bars.append(progress.add_task(model, total=1.0, shown=""))
             now = trainer.progress
             speed = now.step * trainer.settings.batch_size / max(now.seconds, 1e-9)
             shown = f"step {now.step:,}  loss {now.loss:.3f}  accuracy {now.accuracy:.1%}"
             if now.history:
                 shown += f"  validation {now.history[-1]['validation']:.1%}"
             progress.update(
-                bar, completed=trainer.share_done, shown=f"{shown}  {speed:,.0f} pairs/s"
+                bars[0], completed=trainer.share_done, shown=f"{shown}  {speed:,.0f} pairs/s"
             )
 
         def write(trainer: Trainer) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.live import Live
-from rich.progress import TaskID
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +23,7 @@ from possibleworlds.cli import (
     columns,
     err,
     interrupted,
+    named_bars,
     out,
     progress_bars,
 )
@@ -194,14 +194,7 @@ def reproduce(
             tests = [str(path.resolve()) for path in test or []]
             work.begin({"preset": preset, "budget": budget, "tests": tests})
             with progress_bars() as progress:
-                bars: dict[str, TaskID] = {}
-
-                def generated(name: str, done: int, total: int) -> None:
-                    if name not in bars:
-                        bars[name] = progress.add_task(name)
-                    progress.update(bars[name], completed=done, total=total)
-
-                work.make_data(generated)
+                work.make_data(named_bars(progress))
             say("data generated and verified; planning")
             lengths, searches = work.lengths(), work.plan_search()
             lengths |= work.add_twins(searches)

@@ -167,3 +167,13 @@ def test_a_search_in_which_all_fail_is_over(tmp_path: Path) -> None:
     give(search, dict.fromkeys(range(9), "nan"))
     assert search.due() == []
     assert search.selection() is None
+
+
+def test_of_the_whole_grid_the_setting_with_the_best_seed_is_selected(tmp_path: Path) -> None:
+    plan = paper_plan(resolve("linear-bow"), 1.0, 0, [Speed()])
+    search = Search(tmp_path, "linear-bow", plan, {})
+    accuracies = {0: (0.9, 0.5, 0.5), 1: (0.8, 0.8, 0.8)}
+    for name, (candidate, trial) in search.rungs[0].items():
+        search.results[name] = Result(accuracies.get(candidate, (0.5,) * 3)[trial.seed])
+    assert search.due() == []
+    assert list(search.selected().values()) == [0.9, 0.5, 0.5]

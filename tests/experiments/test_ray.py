@@ -11,7 +11,7 @@ import pytest
 from possibleworlds.experiments.locks import held
 from tests.experiments.conftest import command, outcome, possible
 
-pytest.importorskip("ray", reason="ray is not installed: pip install possibleworlds[ray]")
+pytest.importorskip("ray", reason="ray is not to be had for this version of Python")
 SLOW = "networks:Slow"
 
 

@@ -20,7 +20,7 @@ from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.grid import complete
 from possibleworlds.experiments.locks import held
-from possibleworlds.experiments.trials import Result, Trial, read_result, run_trial
+from possibleworlds.experiments.trials import Result, Trial, measure, read_result, run_trial
 from possibleworlds.models import resolve
 from possibleworlds.training.loop import DATA_FILES
 from tests.experiments.conftest import command, outcome, possible
@@ -233,14 +233,23 @@ def test_a_damaged_sweep_is_one_clear_line(content: str, tmp_path: Path) -> None
     assert "\n" not in str(caught.value)
 
 
-def test_without_ray_it_is_said_how_to_get_it(data: Path, tmp_path: Path) -> None:
-    try:
-        import ray  # noqa: F401
-    except ModuleNotFoundError:
-        pass
-    else:
-        pytest.skip("ray is installed")
+def test_without_ray_it_is_said_how_to_get_it(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden, here = tmp_path / "hidden", tmp_path / "here"
+    hidden.mkdir()
+    here.mkdir()
+    (hidden / "ray.py").write_text("raise ModuleNotFoundError(name='ray')")
+    monkeypatch.setenv("PYTHONPATH", str(hidden), prepend=os.pathsep)
     for start in (["sweep", "treenet", "--data", str(data), "--out", "s"], ["generate", "s"]):
-        done = possible(*start, "--engine", "ray", cwd=tmp_path, code=2)
-        assert done.stderr == "error: ray is missing: pip install possibleworlds[ray]\n"
-    assert not os.listdir(tmp_path)
+        done = possible(*start, "--engine", "ray", cwd=here, code=2)
+        assert done.stderr == "error: ray is missing: pip install 'possibleworlds[ray]'\n"
+    assert not os.listdir(here)
+
+
+def test_the_later_steps_of_a_training_count_for_its_length(data: Path) -> None:
+    settings = {"size": 8, "training_worlds": 8, "worlds": 8, "validation_rows": 8}
+    plain, half = measure("guidedworldnet", [{**settings, "plain": p} for p in (1.0, 0.5)], data)
+    assert plain is not None
+    assert half is not None
+    assert half.epoch > 1.3 * plain.epoch

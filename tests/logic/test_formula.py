@@ -23,7 +23,8 @@ def test_a_formula_is_its_reverse_polish_notation() -> None:
 
 
 @pytest.mark.parametrize(
-    "rpn", [(), ("&",), ("p", "q"), ("p", "&"), ("p", "~", "&"), ("1x",), ("true",), ("p q",)]
+    "rpn",
+    [(), ("&",), ("p", "q"), ("p", "&"), ("p", "~", "&"), ("1x",), ("true",), ("and",), ("p q",)],
 )
 def test_what_is_not_a_formula_is_refused(rpn: tuple[str, ...]) -> None:
     with pytest.raises(UserError):

@@ -1,4 +1,6 @@
+import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, FormulaError, evaluate, parse, to_text
-from possibleworlds.logic.syntax import Style
+from possibleworlds.logic.syntax import MEANING, Style
 from tests.conftest import formulas
 
 STYLES: tuple[Style, ...] = ("published", "ascii", "unicode", "latex")
@@ -33,6 +35,7 @@ def test_reading_what_was_printed_gives_the_same_formula(formula: Formula, style
         ("p <-> q -> r", "(p<->(q>r))"),
         ("⊤ → ⊥", "(1>0)"),
         ("true | false", "(1|0)"),
+        ("not p and q or r implies s iff android", "((((~(p)&q)|r)>s)<->android)"),
         ("rain & wet_2'", "(rain&wet_2')"),
         (r"\mathit{rain\_1}' \wedge p", "(rain_1'&p)"),
     ],
@@ -131,3 +134,9 @@ def test_an_error_shows_little_and_nothing_that_moves_the_cursor() -> None:
         lines = str(caught.value).split("\n")
         assert len(lines) == 3
         assert all(line.isprintable() and len(line) < 100 for line in lines)
+
+
+def test_every_spelling_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "formulas.md").read_text(encoding="utf-8")
+    listed = " ".join(re.findall("`(.+?)`", page)).replace("\\|", "|").split()
+    assert set(MEANING) <= set(listed)

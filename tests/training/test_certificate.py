@@ -132,6 +132,16 @@ def test_the_guided_network_shows_the_world_that_convinced_it(tmp_path: Path) ->
         assert answer["assignment"] == {"p": False, "q": True}
         assert answer["refutes"]
         assert (answer["probability"] is None) == bool(more)
+        done = subprocess.run(
+            [*command, "--model", "guidedworldnet", *more],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 1, done.stderr
+        how = "certified" if more else "P = 0.0"
+        assert f"guidedworldnet says no ({how}" in done.stdout
+        assert "it imagines: p false, q true: a countermodel, as was checked" in done.stdout
 
 
 @pytest.mark.parametrize("name", READY)

@@ -128,14 +128,15 @@ def in_blocks(lines: Iterator[T]) -> Iterator[list[T]]:
 
 
 def data_files(paths: list[Path]) -> list[Path]:
-    """The data files named, with a folder standing for the .txt files in it."""
-    found: list[Path] = []
+    """The data files named, each once, with a folder standing for the .txt files in it."""
+    found: dict[Path, Path] = {}
     for path in paths:
         inside = sorted(path.glob("*.txt")) if path.is_dir() else [path]
         if not inside:
             raise UserError(f"{path}: a folder without .txt files")
-        found += inside
-    return found
+        for file in inside:
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
 
 
 def count_lines(path: Path) -> int:

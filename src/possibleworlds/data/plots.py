@@ -12,12 +12,22 @@ COLUMNS = 4
 SHOWN_VALUES = 40
 
 
+def check_drawable(path: Path) -> None:
+    """Complain of a picture that could not be written, before there is anything to draw."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise UserError("plots need matplotlib: pip install 'possibleworlds[train]'") from None
+    if path.suffix[1:].lower() not in (known := FigureCanvasBase.get_supported_filetypes()):
+        raise UserError(f"{path}: not the name of a picture; its end is one of {', '.join(known)}")
+    if not path.parent.is_dir():
+        raise UserError(f"{path.parent}: not a folder")
+
+
 def plot_distributions(statistics: FileStatistics, path: Path) -> None:
     """Draw how each feature is distributed among positives and negatives, for A and for B."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise UserError("plots need matplotlib: pip install possibleworlds[train]") from None
+    from matplotlib import pyplot
+
     drawn = [
         (f"{name} of {side}", comparison)
         for name, sides in statistics.features.items()
@@ -35,8 +45,8 @@ def plot_distributions(statistics: FileStatistics, path: Path) -> None:
     figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False)
     try:
         figure.savefig(path, dpi=110)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: {error}") from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
     finally:
         pyplot.close(figure)
 

@@ -4,6 +4,7 @@ An engine runs a call somewhere, on one core and one thread, and says when it ha
 knows nothing of what it runs: all that lasts is in the files that calls write.
 """
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -15,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from typing import Any, Literal, Protocol, TypeVar
@@ -110,6 +112,12 @@ class LocalEngine:
         context = multiprocessing.get_context("forkserver")
         # The first optimizer of a process imports torch._dynamo, which takes seconds.
         context.set_forkserver_preload(["possibleworlds.experiments.trials", "torch._dynamo"])
+        # While it loads them, a Ctrl-C would end the server with a traceback. What it starts first,
+        # if it is not there, would unblock signals.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        forkserver.ensure_running()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return context
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -168,12 +176,12 @@ def import_ray(address: str | None) -> Any:
     try:
         import ray
     except ModuleNotFoundError:
-        raise UserError("ray is missing: pip install possibleworlds[ray]") from None
+        raise UserError("ray is missing: pip install 'possibleworlds[ray]'") from None
     try:
         host, _, port = (address or "").removeprefix("ray://").rpartition(":")
         if port.isdecimal():  # Ray itself would keep on trying for minutes
             socket.create_connection((host, int(port)), SECONDS_TO_CONNECT).close()
-        ray.init(address, log_to_driver=False, logging_level="error")
+        ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except (RuntimeError, ValueError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"no Ray cluster at {address or 'this machine'}: {reason}") from None

@@ -19,7 +19,7 @@ ARITY = {NOT: 1, AND: 2, OR: 2, IMPLIES: 2, IFF: 2}
 CONSTANTS = (TRUE, FALSE)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 """The variables of the data format."""
-NAME = re.compile(r"(?!(?:true|false)$)[^\W\d]\w*'*")
+NAME = re.compile(r"(?!(?:true|false|not|and|or|implies|iff)$)[^\W\d]\w*'*")
 MAX_REWRITTEN_LENGTH = 1_000_000
 
 

@@ -2,7 +2,7 @@
 
 Four ways of writing are printed and read: the published form of the data sets `~((p&q))`,
 ordinary ASCII `~(p & q)`, Unicode `¬(p ∧ q)` and LaTeX `\\neg (p \\wedge q)`. Reading takes any
-mixture of them, with the usual precedence: ¬, ∧, ∨, → (to the right), ↔ (to the right).
+mixture of them, and words, with the usual precedence: ¬, ∧, ∨, → (to the right), ↔ (to the right).
 """
 
 import re
@@ -26,11 +26,11 @@ from possibleworlds.logic.formula import (
 Style = Literal["unicode", "ascii", "latex", "published"]
 
 SPELLINGS = {
-    NOT: r"~ ! ¬ \neg \lnot",
-    AND: r"& && ∧ /\ \wedge \land",
-    OR: r"| || ∨ \/ \vee \lor",
-    IMPLIES: r"> -> => → ⇒ ⊃ \rightarrow \Rightarrow \to \implies \supset",
-    IFF: r"<-> <=> ↔ ⇔ ≡ \leftrightarrow \Leftrightarrow \iff \equiv",
+    NOT: r"~ ! ¬ \neg \lnot not",
+    AND: r"& && ∧ /\ \wedge \land and",
+    OR: r"| || ∨ \/ \vee \lor or",
+    IMPLIES: r"> -> => → ⇒ ⊃ \rightarrow \Rightarrow \to \implies \supset implies",
+    IFF: r"<-> <=> ↔ ⇔ ≡ \leftrightarrow \Leftrightarrow \iff \equiv iff",
     TRUE: r"⊤ \top true 1",
     FALSE: r"⊥ \bot false 0",
     "(": "( [",
