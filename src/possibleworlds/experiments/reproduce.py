@@ -7,6 +7,7 @@
 Whatever is done already is not done again, so the same command goes on after any interruption.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -40,6 +41,7 @@ from possibleworlds.experiments.trials import (
     read_result,
     record_failure,
     run_trial,
+    step_reached,
 )
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
@@ -297,14 +299,18 @@ class Reproduction:
             ahead = (left[name] * (1 - said.get(name, {}).get("share", 0.0)) for name in left)
             show(sum(lengths.values()) - sum(ahead))
 
-        for attempt in range(DEATHS):
+        deaths: Counter[tuple[str, int]] = Counter()
+        while left:
             calls = {}
             for name in left:
                 planned, trial = self.trials[name]
                 calls[name] = (run_trial, self.runs, trial, self.out / planned.data)
             for name, ending in self.calls(calls, tell):
-                if isinstance(ending, Died) and attempt + 1 == DEATHS:
-                    record_failure(self.runs, name, ending.reason)
+                if isinstance(ending, Died):
+                    death = name, step_reached(self.runs, name)
+                    deaths[death] += 1
+                    if deaths[death] == DEATHS:
+                        record_failure(self.runs, name, ending.reason)
                 if result := read_result(self.runs, name):
                     del left[name]
                     said = result.failure or f"{result.validation:.2%} of validation"
