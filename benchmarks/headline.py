@@ -205,9 +205,13 @@ def draw_reasons(found: dict[str, Any]) -> None:
     names = [f"{stem.removeprefix('test_')}\n{whose}" for whose, stem in sets]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     right_reason = [100 * own[w][s]["best_world_is_countermodel"] for w, s in sets]
-    bars = left.bar(names, right_reason, color="#009E73")
-    left.bar_label(bars, fmt="%.1f", fontsize="small")
+    left.plot(names, right_reason, "o", color="#009E73")
+    for name, value in zip(names, right_reason, strict=True):
+        left.annotate(
+            f"{value:.1f}", (name, value), (0, 6), textcoords="offset points", ha="center"
+        )
     left.set(ylim=(90, 101), ylabel="%", title="non-entailments whose best world is a countermodel")
+    left.margins(x=0.08)
     places = np.arange(len(sets))
     kinds = (("entailments_fooled", "entailments: fooled", "#D55E00"),)
     kinds += (("non_entailments_missed", "non-entailments: missed", "#0072B2"),)

@@ -28,8 +28,9 @@ from possibleworlds.cli import (
     progress_bars,
 )
 from possibleworlds.cli_report import answer_with_progress
-from possibleworlds.data.paper import TABLE_1
+from possibleworlds.data.paper import SPLITS
 from possibleworlds.errors import UserError
+from possibleworlds.experiments.pages import duration
 from possibleworlds.parallel import StopRequestedError, stop_requested
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from possibleworlds.experiments.grid import Plan
     from possibleworlds.experiments.sweep import Search
 
-SPLITS = tuple(name for name in TABLE_1 if name != "train")
 SHOWN = 3
 """How many of the best trials of a network the live table shows."""
 
@@ -267,14 +267,6 @@ def starting(plan: "Plan") -> str:
     points = f"{chosen:,} of {plan.grid_size:,} settings" if chosen else ""
     defaults = "the defaults" if chosen < len(plan.candidates) else ""
     return " and ".join(filter(None, (defaults, points)))
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def show_status(folder: Path) -> None:

@@ -30,3 +30,9 @@ def quoted(given: object) -> str:
 def reason(error: BaseException) -> str:
     """What another library says of an error: its first line."""
     return shortened(str(error).partition("\n")[0] or type(error).__name__, 5 * SHOWN)
+
+
+def named(error: BaseException) -> str:
+    """The same with the kind of the error, if the user is not to blame for it."""
+    kind, first = type(error).__name__, reason(error)
+    return first if isinstance(error, UserError) or first == kind else f"{kind}: {first}"

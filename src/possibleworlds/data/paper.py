@@ -13,6 +13,7 @@ TABLE_1 = {
 
 For massive and exam, operators and length are evidently those of both formulas together.
 """
+SPLITS = tuple(name for name in TABLE_1 if name != "train")
 BOTH_FORMULAS = {"test_massive", "test_exam"}
 
 Line = tuple[float, float, float, int, float, float, float, int]

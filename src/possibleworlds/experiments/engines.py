@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from typing import Any, Literal, Protocol, TypeVar
 
-from possibleworlds.errors import UserError, reason
+from possibleworlds.errors import UserError, named, reason
 from possibleworlds.parallel import AHEAD, OrderedMap, ordered_map
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ def ending(function: Callable[..., Any], *arguments: Any) -> Any:
     except UserError as error:
         return error
     except Exception as error:
-        return Died(f"{type(error).__name__}: {reason(error)}")
+        return Died(named(error))
 
 
 def serve(connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

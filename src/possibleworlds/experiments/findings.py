@@ -12,7 +12,7 @@ from shlex import join
 from typing import Any
 
 from possibleworlds.data.files import Pair, read_pairs
-from possibleworlds.data.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, TABLE_1
+from possibleworlds.data.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1
 from possibleworlds.data.splits import PRESETS
 from possibleworlds.data.statistics import (
     SAMPLED_ROWS,
@@ -28,7 +28,6 @@ from possibleworlds.experiments.evaluations import digest, key_of
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.training.settings import read_settings
 
-SPLITS = tuple(name for name in TABLE_1 if name != "train")
 TESTS = tuple(name for name in SPLITS if name != "validate")
 SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")
 """Where few random rows do not decide every pair."""

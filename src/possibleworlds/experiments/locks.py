@@ -141,10 +141,8 @@ def is_gone(said: dict[str, Any]) -> bool:
         return False
     try:
         os.kill(said["pid"], 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)  # not where another user has it
     return False
 
 

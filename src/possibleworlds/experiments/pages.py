@@ -179,3 +179,11 @@ def to_markdown(title: str, sections: Sequence[Section]) -> str:
     for section in sections:
         parts += [f"## {section.title}", *map(markdown_part, section.parts)]
     return "\n\n".join(parts) + "\n"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:.0f} s"

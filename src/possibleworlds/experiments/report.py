@@ -15,7 +15,7 @@ import torch
 import possibleworlds
 from possibleworlds.data import paper
 from possibleworlds.data.files import replacing
-from possibleworlds.data.paper import TABLE_1
+from possibleworlds.data.paper import SPLITS, TABLE_1
 from possibleworlds.data.statistics import NEW_VARIABLES, SIDES
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import figures, findings
@@ -32,7 +32,6 @@ from possibleworlds.experiments.collect import (
 from possibleworlds.experiments.evaluations import Question, answer, keep, missing
 from possibleworlds.experiments.findings import (
     SAMPLED_SPLITS,
-    SPLITS,
     TESTS,
     WITH_WORLDS,
     WORLDS,
@@ -43,6 +42,7 @@ from possibleworlds.experiments.pages import (
     Picture,
     Section,
     Table,
+    duration,
     to_html,
     to_markdown,
 )
@@ -222,13 +222,6 @@ def shown(value: Value | None) -> str:
         return ""
     spread = "" if value.spread is None else f" ± {100 * value.spread:.1f}"
     return f"{100 * value.mean:.1f}{spread}"
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def points(gain: float) -> str:

@@ -23,7 +23,7 @@ import torch
 from possibleworlds.data.arrays import pairs_of
 from possibleworlds.data.files import count_lines, read_pairs
 from possibleworlds.data.splits import sha256
-from possibleworlds.errors import BusyError, StorageError, UserError
+from possibleworlds.errors import BusyError, StorageError, UserError, named
 from possibleworlds.experiments import locks
 from possibleworlds.experiments.evaluations import answer, keep, key_of, missing
 from possibleworlds.experiments.grid import Speed
@@ -131,7 +131,7 @@ def run_trial(sweep: Path, trial: Trial, data: Path) -> Ending:
     except StorageError:
         raise
     except Exception as error:
-        record_failure(sweep, trial.name, reason_of(error))
+        record_failure(sweep, trial.name, named(error))
     finally:
         lock.release()
     return "done"
@@ -142,13 +142,6 @@ def check_shared(*paths: Path) -> None:
     for path in paths:
         if not path.exists():
             raise UserError(f"{socket.gethostname()} does not see {path}")
-
-
-def reason_of(error: Exception) -> str:
-    """One line about an error."""
-    first = (str(error).splitlines() or [""])[0]
-    known = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return first if isinstance(error, UserError) else known
 
 
 def evaluate_trial(sweep: Path, name: str, files: Sequence[Path]) -> Ending:

@@ -1,7 +1,7 @@
 """How a network is trained."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from possibleworlds.errors import UserError, quoted, reason
@@ -71,7 +71,6 @@ def read_settings(model: type[Model], given: dict[str, Any]) -> tuple[Any, Train
         raise UserError(f"settings of the training that are none: {reason(error)}") from None
     check_kinds(chosen, "the training")
     chosen.validate()
-    for name in (field.name for field in fields(settings)):
-        if name == "side" and getattr(settings, name) not in ("both", "left", "right"):
-            raise UserError("side must be both, left or right")
+    if getattr(settings, "side", "both") not in ("both", "left", "right"):
+        raise UserError("side must be both, left or right")
     return settings, chosen
