@@ -12,7 +12,7 @@ reproduce: $(VENV)/ready
 	$(BIN)/possibleworlds reproduce --out $(OUT)/quick
 
 test: lint
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
