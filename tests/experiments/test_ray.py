@@ -37,6 +37,7 @@ def test_generated_bytes_are_the_same(cluster: Any, tmp_path: Path) -> None:
         assert (tmp_path / "ray" / path.name).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_sweep_that_loses_a_node_ends_as_one_on_a_single_machine(
     cluster: Any, data: Path, here: Path
 ) -> None:
