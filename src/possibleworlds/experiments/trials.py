@@ -176,10 +176,9 @@ def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Sp
             kind = resolve(model)
             settings, training = read_settings(kind, given)
             trainer = Trainer(kind(settings), training, train_set, validate_set, seed=0)
-            steps = training.epochs * train_rows / training.batch_size
             parts = []
             for share in (0.25, 0.75):  # some begin with easier steps
-                trainer.progress.step = round(share * steps)
+                trainer.progress.step = round(share * trainer.total_steps)
                 parts.append(seconds_a_call(learning(trainer)))
             epoch = sum(parts) / len(parts) * train_rows / training.batch_size
             asked = training.validation_rows or validate_rows
