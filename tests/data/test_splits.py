@@ -148,10 +148,23 @@ def test_a_folder_that_holds_something_is_not_overwritten(tiny: Path, tmp_path: 
     assert read_manifest(folder)["splits"].keys() == {"test_exam", "train"}
 
 
-@pytest.mark.parametrize("splits", ["[]", "7", '{"train": 1}', '{"train": {}}', "[" * 100_000])
-def test_a_spoiled_description_is_refused(splits: str, tiny: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        *(("splits", text) for text in ("[]", "7", '{"train": 1}', '{"train": {}}', "[" * 100_000)),
+        *(("pruned_against", text) for text in ("3", "[1]", '[{"file": "a"}]')),
+        *(
+            ("settings", text)
+            for text in ("{}2", "[4]", '[{"name": 1, "rows": 4}]', '[{"rows": 4}]')
+        ),
+        ("seed", "null"),
+    ],
+)
+def test_a_spoiled_description_is_refused(
+    part: str, content: str, tiny: Path, tmp_path: Path
+) -> None:
     manifest = json.loads((tiny / "dataset.json").read_text())
-    text = json.dumps({**manifest, "splits": 0}).replace('"splits": 0', f'"splits": {splits}')
+    text = json.dumps({**manifest, part: "SPOILED"}).replace('"SPOILED"', content)
     (tmp_path / "dataset.json").write_text(text)
     with pytest.raises(UserError, match="cannot be read; --force"):
         generate(tmp_path, TINY, seed=3)

@@ -267,14 +267,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        splits = manifest["splits"]
-        if not isinstance(splits, dict):
+        files = [*manifest["splits"].values(), *manifest["pruned_against"]]
+        named = [file[key] for file in files for key in ("file", "sha256")]
+        splits = [Split(**settings) for settings in manifest["settings"]]
+        for split in splits:
+            split.validate()
+        if not all(isinstance(text, str) for text in [*named, *(split.name for split in splits)]):
             raise TypeError
-        if not all(isinstance(split, dict) and "sha256" in split for split in splits.values()):
-            raise TypeError
+        int(manifest["seed"])
     except FileNotFoundError:
         raise UserError(f"{folder} is not a data set: it has no {MANIFEST}") from None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, UserError, RecursionError):
         raise UserError(f"{path} cannot be read; --force overwrites the data set") from None
     return manifest
 
