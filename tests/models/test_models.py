@@ -302,6 +302,35 @@ def test_a_variable_starts_with_a_coordinate_of_its_own() -> None:
     assert added.norm() == pytest.approx(2 * 26**0.5, rel=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:Using padding")  # of torch, of an even kernel
+@pytest.mark.parametrize(("kernel", "pooling"), [(5, 3), (4, 1), (7, 0)])
+@settings(max_examples=15)
+@given(rows=ROWS)
+def test_convolutions_agree_with_those_of_one_sequence_alone(
+    kernel: int, pooling: int, rows: list[tuple[str, str, int]]
+) -> None:
+    encoder = small("convnet", kernel=kernel, pooling=pooling).encoder
+    sequences = whole(pairs_of(rows)).sequences
+
+    def alone(symbols: torch.Tensor) -> torch.Tensor:
+        x = encoder.embedding(symbols).T[None]
+        for i, convolution in enumerate(encoder.convolutions, 1):
+            x = convolution(x).relu()
+            if pooling and i % pooling == 0:
+                x = torch.nn.functional.max_pool1d(x, 2, ceil_mode=True)
+        return encoder.mlp(x.mean(2))
+
+    pieces = zip(sequences.symbols, sequences.lengths, strict=True)
+    expected = torch.cat([alone(symbols[:length]) for symbols, length in pieces])
+    found = encoder(sequences)
+    assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    slope = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
+    weights = list(encoder.parameters())
+    ours, theirs = (torch.autograd.grad((y * slope).sum(), weights) for y in (found, expected))
+    for one, other in zip(ours, theirs, strict=True):
+        assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("precision", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)]
 )

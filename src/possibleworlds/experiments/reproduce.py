@@ -53,7 +53,7 @@ WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
 SEARCH_SHARES = {
     **dict.fromkeys(("linear-bow", "mlp-bow"), 1),
     **dict.fromkeys(("convnet", "treelstm"), 2),
-    **{"lstm": 3, "bilstm": 4, "bilstm-traversal": 4, "lstm-traversal": 5, "transformer": 8},
+    **{"lstm": 3, "bilstm": 4, "bilstm-traversal": 4, "lstm-traversal": 5, "transformer": 12},
     "treenet": 4,
 }
 """The benchmark networks and how the budget of their search is shared: the slow get more of it, and

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from possibleworlds.models.base import LEARNING_GRID, Model
@@ -34,7 +35,7 @@ class ConvEncoder(nn.Module):
     def __init__(self, settings: ConvNetSettings) -> None:
         super().__init__()
         s = settings
-        self.pooling = s.pooling
+        self.kernel, self.pooling = s.kernel, s.pooling
         self.embedding = nn.Embedding(N_SYMBOLS, s.size)
         widths = [s.size, *[s.channels] * s.layers]
         stack = [nn.Conv1d(a, b, s.kernel, padding="same") for a, b in pairwise(widths)]
@@ -48,18 +49,44 @@ class ConvEncoder(nn.Module):
             nn.init.constant_(layer.bias, 0.0)  # type: ignore[arg-type]
 
     def forward(self, sequences: Sequences) -> Tensor:
-        """Encode each sequence; padding counts as the nothing that is beyond every sequence."""
+        """Encode each sequence; the symbols of all stand in one line, with no padding between."""
         lengths = sequences.lengths
-        present = sequences.present[:, None]
-        x = self.embedding(sequences.symbols).transpose(1, 2) * present
+        x = self.embedding(sequences.symbols[sequences.present])
+        near = windows(lengths, self.kernel)
         for i, convolution in enumerate(self.convolutions, 1):
-            # After a ReLU nothing is below the zeros of padding, so pooling needs no mask.
-            x = nn.functional.relu(convolution(x)) * present
+            weight = convolution.get_parameter("weight").transpose(1, 2).flatten(1)
+            bias = convolution.get_parameter("bias")
+            x = nn.functional.linear(seen(x, near).flatten(1), weight, bias).relu()
             if self.pooling and i % self.pooling == 0:
-                x = nn.functional.max_pool1d(x, 2, ceil_mode=True)
+                # After a ReLU nothing is below the zero that is beyond the end.
+                x = seen(x, windows(lengths, 2, stride=2)).amax(1)
                 lengths = (lengths + 1) // 2
-                present = Sequences(x[:, 0], lengths).present[:, None]
-        return self.mlp(x.sum(2) / lengths[:, None])
+                near = windows(lengths, self.kernel)
+        owner = torch.repeat_interleave(lengths)
+        total = x.new_zeros(len(lengths), x.shape[1]).index_add(0, owner, x)
+        return self.mlp(total / lengths[:, None])
+
+
+def windows(lengths: Tensor, width: int, stride: int = 1) -> Tensor:
+    """What is seen from every so many places of each sequence, [windows, width].
+
+    Places are counted through all sequences; the number of them all stands for what is beyond the
+    ends of the own one.
+    """
+    counts = (lengths + stride - 1) // stride
+    owner = torch.repeat_interleave(counts)
+    number = torch.arange(len(owner), device=lengths.device) - (counts.cumsum(0) - counts)[owner]
+    offsets = torch.arange(width, device=lengths.device) - (width - 1) // 2
+    place = number[:, None] * stride + offsets
+    beyond = (place < 0) | (place >= lengths[owner, None])
+    first = (lengths.cumsum(0) - lengths)[owner]
+    return (first[:, None] + place).masked_fill(beyond, int(lengths.sum()))
+
+
+def seen(x: Tensor, windows: Tensor) -> Tensor:
+    """What stands in each window, with zeros beyond the ends, [windows, width, size]."""
+    with_zeros = torch.cat((x, x.new_zeros(1, x.shape[1])))
+    return with_zeros.index_select(0, windows.flatten()).view(*windows.shape, -1)
 
 
 class ConvNet(Model):
