@@ -5,7 +5,7 @@ import math
 import shlex
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -189,8 +189,10 @@ def reproduce(
     words += [word for path in test or [] for word in ("--test", str(path))]
     engine = LocalEngine(workers)
     try:
-        with stop_requested(signal.SIGINT, signal.SIGTERM) as stop, alone_in(folder):
+        with ExitStack() as entered:
+            stop = entered.enter_context(stop_requested(signal.SIGINT, signal.SIGTERM))
             work = Reproduction(chosen, folder.resolve(), test or [], engine, stop, say)
+            entered.enter_context(alone_in(folder))
             tests = [str(path.resolve()) for path in test or []]
             work.begin({"preset": preset, "budget": budget, "tests": tests})
             with progress_bars() as progress:

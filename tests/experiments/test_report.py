@@ -2,6 +2,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from possibleworlds.data.paper import TABLE_1
 from possibleworlds.data.splits import free_splits, generate, paper_splits
 from possibleworlds.errors import UserError
-from possibleworlds.experiments import collect, findings, pages
+from possibleworlds.experiments import collect, figures, findings, pages
 from possibleworlds.experiments.evaluations import evaluate_into, missing, read_evaluations
 from possibleworlds.experiments.report import (
     Material,
@@ -143,23 +144,27 @@ def test_settings_are_selected_by_mean_validation_and_never_by_tests(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "stored",
+    ("name", "stored"),
     [
-        {"selected": ["a"]},
-        {
-            "networks": {
-                "treenet": {"selection": {"seeds": {"a": 0.6}}},
-                "lstm": {"selection": None},
-            }
-        },
+        ("selected.json", {"selected": ["a"]}),
+        (
+            "sweep.json",
+            {
+                "format": 1,
+                "networks": {
+                    "treenet": {"selection": {"seeds": {"a": 0.6}}},
+                    "lstm": {"selection": None},
+                },
+            },
+        ),
     ],
 )
 def test_only_what_a_sweep_has_selected_stands_in_the_results(
-    stored: dict[str, Any], tmp_path: Path
+    name: str, stored: dict[str, Any], tmp_path: Path
 ) -> None:
     make_run(tmp_path / "sweep" / "trials" / "a", validation=0.6, size=32)
     make_run(tmp_path / "sweep" / "trials" / "b", validation=0.9, size=64)
-    (tmp_path / "sweep" / "sweep.json").write_text(json.dumps(stored))
+    (tmp_path / "sweep" / name).write_text(json.dumps(stored))
     for given in (tmp_path, tmp_path / "sweep", tmp_path / "sweep" / "trials"):
         runs, _ = collect.find_runs([given])
         (group,) = collect.choose(runs)
@@ -173,7 +178,8 @@ def test_one_sided_runs_and_other_data_stand_apart(tmp_path: Path) -> None:
     runs, _ = collect.find_runs([tmp_path])
     rows = findings.results(collect.choose(runs), [])
     assert [row["trained_on"] for row in rows] == ["data dddddddd", "data eeeeeeee"]
-    (found,) = findings.one_sided(runs, [])
+    one_sided = collect.grouped(run for run in runs if run.side != "both")
+    (found,) = findings.one_sided(one_sided, [])
     assert (found["side"], found["validation"].mean) == ("left", 0.9)
 
 
@@ -279,6 +285,33 @@ def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> N
     assert missing(trained / "runs" / "w4", files[:1], 2) == []
     assert len(missing(trained / "runs" / "w4", files[:1], 3)) == 1
     assert "naive/test_easy" in read_evaluations(trained / "runs" / "naive-left")
+
+
+def test_evaluations_on_files_that_have_changed_do_not_count(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "runs" / "a", tests={"data/test_easy": 0.7, "other/test_easy": 0.6})
+    stored = json.loads((run / "evaluation.json").read_text())
+    for found in stored.values():
+        found["sha256"] = "of another file"
+    (run / "evaluation.json").write_text(json.dumps(stored))
+    generate(tmp_path / "data", free_splits(80, (1, 3), (1, 3), "fourtuples"), seed=0)
+    material = Material(wanted(tmp_path / "runs", data=(tmp_path / "data",)))
+    assert material.runs[0].evaluations.keys() == {"other/test_easy"}
+
+
+def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:
+    make_run(tmp_path / "runs" / "a")
+    folders = [tmp_path / name / "data" for name in ("x", "y", "z")]
+    for folder, seed in zip(folders, (0, 0, 1), strict=True):
+        folder.parent.mkdir()
+        generate(folder, free_splits(80, (1, 3), (1, 3), "fourtuples"), seed)
+    assert len(Material(wanted(tmp_path / "runs", data=tuple(folders[:2]))).tests) == 2
+    with pytest.raises(UserError, match="differ and are both called data/"):
+        Material(wanted(tmp_path / "runs", data=tuple(folders)))
+
+
+def test_any_number_of_files_can_be_drawn() -> None:
+    row = {"rows_or_worlds": 1, "sampling": 0.5, "possibleworldnet": None}
+    assert b"folder-20" in figures.sampling([{**row, "file": f"folder-{i}"} for i in range(21)])
 
 
 def test_the_page_needs_nothing_beside_itself(report: Path) -> None:
@@ -412,6 +445,21 @@ def broken_metrics(folder: Path) -> None:
     (folder / "a" / "metrics.jsonl").write_text("[1]\n")
 
 
+def spoiled(name: str, place: list[str], value: object) -> Callable[[Path], None]:
+    """What makes a run with another value somewhere in a file."""
+
+    def prepare(folder: Path) -> None:
+        path = make_run(folder / "a", tests={"d/x": 0.5}) / name
+        stored = json.loads(path.read_text().splitlines()[0]) if path.exists() else {}
+        part = stored
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = value
+        path.write_text(json.dumps(stored) + "\n")
+
+    return prepare
+
+
 def broken_sweep(folder: Path) -> None:
     make_run(folder / "a")
     (folder / "sweep.json").write_text("[]")
@@ -424,10 +472,24 @@ def broken_sweep(folder: Path) -> None:
         (lambda folder: folder.mkdir(), "no finished run"),
         (lambda folder: make_run(folder / "a", finished=False), "no finished run"),
         (broken_run, "run.json cannot be read"),
-        (run_without_a_metric, "run.json lacks pairs_per_second"),
+        (run_without_a_metric, "run.json has no number for pairs_per_second"),
+        (spoiled("run.json", ["metrics", "validation"], "high"), "has no number for validation"),
+        (spoiled("run.json", ["metrics", "seconds"], None), "has no number for seconds"),
+        (spoiled("run.json", ["training", "batch_size"], "x"), "has no number for batch_size"),
+        (spoiled("run.json", ["data"], {"train.txt": 5}), "run.json does not describe a run"),
+        (spoiled("evaluation.json", ["d/x", "accuracy"], "a"), "does not hold evaluations"),
+        (spoiled("evaluation.json", ["d/x", "by_variables"], {"x": {}}), "not hold evaluations"),
+        (
+            spoiled(
+                "evaluation.json", ["d/x", "by_operators"], {"0-4": {"rows": 0, "accuracy": 0.5}}
+            ),
+            "not hold eval",
+        ),
+        (spoiled("metrics.jsonl", ["validation"], "a"), "metrics.jsonl cannot be read"),
         (broken_evaluation, "evaluation.json does not hold evaluations"),
         (broken_metrics, "metrics.jsonl cannot be read"),
-        (broken_sweep, "sweep.json cannot be read"),
+        (broken_sweep, "sweep.json does not hold an object"),
+        (spoiled("../selected.json", ["selected"], 3), "what it has selected cannot be read"),
     ],
 )
 def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from possibleworlds import cli
 from possibleworlds.data.files import alone_in
 from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.grid import complete
+from possibleworlds.experiments.engines import LocalEngine
+from possibleworlds.experiments.grid import Budget, complete
 from possibleworlds.experiments.locks import held
+from possibleworlds.experiments.sweep import Asked, make_plans, searches_of
 from possibleworlds.experiments.trials import Result, Trial, measure, read_result, run_trial
 from possibleworlds.models import resolve
 from possibleworlds.training.loop import DATA_FILES
@@ -221,6 +224,24 @@ def test_bad_input_is_one_clear_line(
         cli.app(filled, standalone_mode=False)
     assert "\n" not in str(caught.value)
     assert not os.listdir(tmp_path)
+
+
+def test_a_speed_that_was_lost_is_measured_again(data: Path, tmp_path: Path) -> None:
+    class Killing(LocalEngine):
+        """Loses the first process that it starts."""
+
+        def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
+            super().submit(name, function, *arguments)
+            if not lost:
+                self.running[name][0].kill()
+                lost.append(name)
+
+    lost: list[str] = []
+    budget = Budget(30.0, "seconds")
+    make_plans(tmp_path, ["linear-bow"], data, Asked(budget, 10.0, 0), Killing(1))
+    (search,) = searches_of(tmp_path)
+    assert lost == ["linear-bow"]
+    assert search.plan.evaluation > 0
 
 
 @pytest.mark.parametrize(

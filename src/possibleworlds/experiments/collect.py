@@ -14,18 +14,23 @@ from typing import Any
 
 from possibleworlds.data.files import data_files
 from possibleworlds.data.splits import MANIFEST, read_manifest, sha256
-from possibleworlds.errors import UserError
-from possibleworlds.experiments.evaluations import Evaluations, read_evaluations
+from possibleworlds.errors import UserError, reason
+from possibleworlds.experiments.evaluations import Evaluations, are_numbers, read_evaluations
+from possibleworlds.experiments.sweep import SWEEP, read_sweep
+from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import REGISTRY
-from possibleworlds.training.checkpoint import METRICS, RUN, read_run
+from possibleworlds.training.checkpoint import METRICS, RUN, read_json, read_run
 from possibleworlds.training.loop import DATA_FILES
 
-SWEEP, FAILED = "sweep.json", "failed.json"
+SELECTED = "selected.json"
+"""A list of the runs that count, among those beside it."""
 NEEDED = (
     *("validation", "seconds", "pairs_per_second", "parameters", "step", "best_step"),
     *("batch_size", "permute_symbols"),
 )
 """What is used of the metrics of a run, and of the settings of its training."""
+CURVE = ("step", "seconds", "validation")
+"""What a learning curve is made of."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ class Group:
         """The learning curve: means over seeds, evaluation by evaluation."""
         together = zip(*(run.history for run in self.runs), strict=False)
         return [
-            {name: statistics.fmean(line[name] for line in lines) for name in lines[0]}
+            {name: statistics.fmean(line[name] for line in lines) for name in CURVE}
             for lines in together
         ]
 
@@ -179,8 +184,8 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
             if not is_finished(description, path):
                 unfinished.append(path)
                 continue
-            sweeps = [p for p in path.resolve().parents if (p / SWEEP).exists()]
-            selected = all(path.name in selection(sweep) for sweep in sweeps)
+            chosen = [selection(parent) for parent in path.resolve().parents]
+            selected = all(path.name in names for names in chosen if names is not None)
             history, evaluations = read_history(path), read_evaluations(path)
             found[path.resolve()] = Run(path, description, history, evaluations, selected)
     if not found:
@@ -192,14 +197,21 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
 def is_finished(description: dict[str, Any], path: Path) -> bool:
     """Whether a run is finished, with all that a report says of one."""
     metrics = description.get("metrics", {})
-    if not isinstance(metrics, dict) or not isinstance(description["data"], dict):
+    data = description["data"]
+    if not isinstance(metrics, dict) or not isinstance(data, dict) or not are_texts(data):
         raise UserError(f"{path / RUN} does not describe a run")
     if not metrics.get("finished"):
         return False
     stored = {**metrics, **description["training"]}
-    if missing := [name for name in NEEDED if name not in stored]:
-        raise UserError(f"{path / RUN} lacks {missing[0]}")
+    for name in NEEDED:
+        if not are_numbers([stored.get(name)]):
+            raise UserError(f"{path / RUN} has no number for {name}")
     return True
+
+
+def are_texts(data: dict[str, Any]) -> bool:
+    """Whether what is said of data files can be their SHA-256."""
+    return all(isinstance(digest, str) for digest in data.values())
 
 
 def order_of(model: str) -> tuple[int, str]:
@@ -208,17 +220,17 @@ def order_of(model: str) -> tuple[int, str]:
     return (known.index(model) if model in known else len(known)), model
 
 
-def selection(sweep: Path) -> set[str]:
-    """The names of the run folders that a sweep has selected."""
-    path = sweep / SWEEP
+def selection(folder: Path) -> set[str] | None:
+    """The names of the runs in a folder that count; None where nothing is said of that."""
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        if "selected" in stored:
-            return set(stored["selected"])
-        selections = [network["selection"] for network in stored["networks"].values()]
-        return {name for found in selections if found for name in found["seeds"]}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
+        if (folder / SELECTED).exists():
+            return set(read_json(folder / SELECTED)["selected"])
+        if (folder / SWEEP).exists():
+            found = [network["selection"] for network in read_sweep(folder)["networks"].values()]
+            return {name for one in found if one for name in one["seeds"]}
+    except (TypeError, KeyError, AttributeError) as error:
+        raise UserError(f"{folder}: what it has selected cannot be read: {reason(error)}") from None
+    return None
 
 
 def read_history(run: Path) -> list[dict[str, float]]:
@@ -226,8 +238,8 @@ def read_history(run: Path) -> list[dict[str, float]]:
     path = run / METRICS
     try:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        if not all(line.keys() >= {"step", "seconds", "validation"} for line in lines):
-            raise ValueError("a line lacks step, seconds or validation")
+        if not all(are_numbers(line.get(name) for name in CURVE) for line in lines):
+            raise ValueError(f"a line lacks {', '.join(CURVE)}")
     except FileNotFoundError:
         return []
     except (OSError, ValueError, AttributeError) as error:

@@ -4,7 +4,9 @@ A key is FOLDER/FILE, like "data/test_easy"; with "@64" at its end where a netwo
 asked with 64 of them instead of those of its training.
 """
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +31,12 @@ def key_of(file: Path, worlds: int | None = None) -> str:
     return f"{file.resolve().parent.name}/{file.stem}{asked}"
 
 
+def parts_of(key: str) -> tuple[str, str]:
+    """The file of an evaluation; and the number of worlds, if it is not that of the training."""
+    file, _, worlds = key.rpartition("@")
+    return (file, worlds) if file and worlds.isdecimal() else (key, "")
+
+
 def read_evaluations(run: Path) -> Evaluations:
     """What is known of a run, by file; nothing where it was never evaluated."""
     found = read_json(run / EVALUATION)
@@ -39,14 +47,25 @@ def read_evaluations(run: Path) -> Evaluations:
 
 def is_evaluation(value: Any) -> bool:
     """Whether a value is what `describe` says of a file, as far as it will be used."""
-    if not isinstance(value, dict) or not isinstance(value.get("accuracy"), (int, float)):
+    if not isinstance(value, dict) or not are_numbers([value.get("accuracy")]):
         return False
     parts = [value.get("by_variables", {}), value.get("by_operators", {})]
     return all(
         isinstance(part, dict)
-        and all(isinstance(v, dict) and v.keys() >= {"rows", "accuracy"} for v in part.values())
+        and all(re.fullmatch(r"\d{1,9}(-\d{1,9})?", size) for size in part)
+        and all(
+            isinstance(of_size, dict)
+            and are_numbers([of_size.get("rows"), of_size.get("accuracy")])
+            and of_size["rows"] > 0
+            for of_size in part.values()
+        )
         for part in parts
     )
+
+
+def are_numbers(values: Iterable[Any]) -> bool:
+    """Whether values from a JSON file can be calculated with."""
+    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
 
 
 class Question(NamedTuple):

@@ -135,7 +135,8 @@ def sampling(rows: Sequence[Found]) -> bytes:
     def into(axes: Axes) -> None:
         files = list(dict.fromkeys(row["file"] for row in rows))
         for i, file in enumerate(files):
-            look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i]}
+            look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)]}
+            look["marker"] = MARKERS[i % len(MARKERS)]
             mine = [row for row in rows if row["file"] == file]
             counts = [row["rows_or_worlds"] for row in mine]
             sampled = percent(row["sampling"] for row in mine)

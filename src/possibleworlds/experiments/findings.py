@@ -24,7 +24,7 @@ from possibleworlds.data.statistics import (
 )
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.collect import DataFolder, Group, Run, Value, grouped
-from possibleworlds.experiments.evaluations import digest, key_of
+from possibleworlds.experiments.evaluations import digest, key_of, parts_of
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.training.settings import read_settings
 
@@ -194,10 +194,10 @@ def permutation(twins: Sequence[tuple[Group, Group]]) -> list[Found]:
     return rows
 
 
-def one_sided(runs: Iterable[Run], folders: Sequence[DataFolder]) -> list[Found]:
+def one_sided(groups: Iterable[Group], folders: Sequence[DataFolder]) -> list[Found]:
     """What networks that see one side of each pair reach, by the data they were trained on."""
     rows: list[Found] = []
-    for group in grouped(run for run in runs if run.side != "both"):
+    for group in groups:
         own = [folder.path.name for folder in folders if folder.fingerprint == group.first.data]
         easy = [key for key in group.keys if key.endswith("/test_easy")]
         beside = [key for key in easy if key.partition("/")[0] in own] or easy
@@ -245,7 +245,7 @@ def worlds_asked(group: Group | None) -> dict[str, dict[int, Value]]:
     """The accuracy on each file by the number of worlds that the network is asked with."""
     found: dict[str, dict[int, Value]] = {}
     for key in group.keys if group else []:
-        file, _, worlds = key.partition("@")
+        file, worlds = parts_of(key)
         if group and (value := group.accuracy(key)):
             found.setdefault(file, {})[int(worlds or worlds_of(group))] = value
     return {file: dict(sorted(by.items())) for file, by in found.items() if len(by) > 1}
@@ -340,7 +340,7 @@ def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
     paths = {key_of(file): str(file) for folder in folders for file in folder.files}
     asked: dict[str, list[str]] = {}
     for key in sorted(run.evaluations):
-        name, _, worlds = key.partition("@")
+        name, worlds = parts_of(key)
         asked.setdefault(worlds, []).append(paths.get(name, f"{name}.txt"))
     return [
         join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", n] if n else [])])

@@ -147,16 +147,17 @@ def share(budget: Budget, k: int) -> float:
 
 
 def sample(model: type[Model], count: int, seed: int) -> list[dict[str, Any]]:
-    """The network's defaults, which is no change at all, and random points of its grid."""
+    """Random points of a network's grid, other than its defaults."""
     defaults = complete(model, {})
     others = [point for point in grid(model) if complete(model, point) != defaults]
     order = np.random.default_rng(seed).permutation(len(others))
-    return [{}, *(others[i] for i in order[: count - 1])]
+    return [others[i] for i in order[:count]]
 
 
 def starting_candidates(model: type[Model], budget: Budget, seed: int) -> list[dict[str, Any]]:
-    """As many candidates as the budget allows."""
-    return sample(model, KEEP_ONE_IN ** halvings(budget, len(grid(model))), seed)
+    """As many as the budget allows: the defaults, which is no change at all, and a sample."""
+    count = KEEP_ONE_IN ** halvings(budget, len(grid(model)))
+    return [{}, *sample(model, count - 1, seed)]
 
 
 def halving_plan(

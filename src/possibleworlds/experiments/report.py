@@ -6,7 +6,7 @@ A part for which there are no runs is left out, with one line that says which co
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,15 @@ from possibleworlds.experiments.collect import (
     find_runs,
     grouped,
 )
-from possibleworlds.experiments.evaluations import Question, answer, keep, missing
+from possibleworlds.experiments.evaluations import (
+    Question,
+    answer,
+    digest,
+    keep,
+    key_of,
+    missing,
+    parts_of,
+)
 from possibleworlds.experiments.findings import (
     SAMPLED_SPLITS,
     TESTS,
@@ -74,8 +82,10 @@ class Material:
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
-        self.runs, self.unfinished = find_runs(wanted.folders)
         self.folders = find_data(wanted.folders, wanted.data)
+        runs, self.unfinished = find_runs(wanted.folders)
+        digests = digests_of(self.tests)
+        self.runs = [only_of_files(run, digests) for run in runs]
         self.groups = choose(self.runs)
         self.twins = findings.permutation_twins(self.runs)
         self.family = findings.worlds_family(self.runs)
@@ -119,6 +129,26 @@ class Material:
         compared = [group for pair in self.twins for group in pair]
         groups = [*self.groups, *self.family, *compared, *self.one_sided]
         return list({run.path: run for group in groups for run in group.runs}.values())
+
+
+def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:
+    """The SHA-256 of each file, by what evaluations on it are called."""
+    files: dict[str, Path] = {}
+    for file in (f for folder in folders for f in folder.files if f.stem in SPLITS):
+        same = files.setdefault(key_of(file), file)
+        if digest(same) != digest(file):
+            raise UserError(f"{same} and {file} differ and are both called {key_of(file)}")
+    return {key: digest(file) for key, file in files.items()}
+
+
+def only_of_files(run: Run, digests: dict[str, str]) -> Run:
+    """A run without evaluations on files that have changed since."""
+
+    def is_current(key: str) -> bool:
+        now = digests.get(parts_of(key)[0])
+        return run.evaluations[key].get("sha256") in (now, None) or now is None
+
+    return replace(run, evaluations={k: v for k, v in run.evaluations.items() if is_current(k)})
 
 
 def questions(material: Material) -> list[Question]:
@@ -198,7 +228,7 @@ def make_report(material: Material, say: Say) -> tuple[Found, list[Section]]:
         "by_size": findings.by_size(material.one_each),
         "permutation": findings.permutation(material.twins),
         "learning_curves": findings.learning_curves(material.one_each),
-        "one_sided": findings.one_sided(material.runs, material.folders),
+        "one_sided": findings.one_sided(material.one_sided, material.folders),
         "data": [findings.describe_data(folder) for folder in material.folders],
         "repeat": [findings.repeat(run, material.folders) for run in material.used],
     }
@@ -510,7 +540,9 @@ def curves_section(found: Sequence[Found]) -> Section:
         section.parts.append("No run has a learning curve: `possibleworlds train` writes one.")
         return section
     for against, words in (("pairs", "pairs seen"), ("minutes", "time of training")):
-        shows = f"Validation accuracy against {words}, means over seeds."
+        shows = (
+            f"Accuracy on the validation data of the training against {words}, means over seeds."
+        )
         picture = figures.learning_curves(found, against)
         section.parts.append(Picture(f"learning-{against}", shows, picture))
     return section

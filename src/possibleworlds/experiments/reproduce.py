@@ -19,6 +19,7 @@ from possibleworlds.data.splits import PRESETS, Split, free_splits, generate, sh
 from possibleworlds.data.verify import Problem, verify
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import locks
+from possibleworlds.experiments.collect import SELECTED
 from possibleworlds.experiments.engines import Died, Engine
 from possibleworlds.experiments.findings import WORLDS
 from possibleworlds.experiments.grid import SEEDS, Budget
@@ -26,7 +27,6 @@ from possibleworlds.experiments.report import Wanted
 from possibleworlds.experiments.sweep import (
     DEATHS,
     EPOCHS,
-    SWEEP,
     Asked,
     Search,
     make_plans,
@@ -134,7 +134,11 @@ def paper(budget: Budget) -> Preset:
     short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}
     runs += [Planned("possibleworldnet", {**short, "worlds": n}) for n in WORLDS]
     runs.append(Planned("possibleworldnet", {**short, "permute_symbols": False}))
-    runs += one_sided({"minutes": 0.5}, ONE_SIDED)
+    runs += [
+        Planned("guidedworldnet", {**short, "permute_symbols": permuted}, "wide")
+        for permuted in (True, False)
+    ]
+    runs += one_sided({"epochs": 4.0}, ONE_SIDED)
     hours = budget.amount / 3600
     length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
     return Preset(
@@ -150,7 +154,7 @@ def paper(budget: Budget) -> Preset:
         "worlds have those of the ready-trained ones. guidedworldnet is trained on `wide`, rows of "
         "0 to 10 operators a formula. Side studies have one seed: two epochs for each number of "
         "worlds, the length of what was selected without symbol permutation (two epochs of "
-        "possibleworldnet), half a minute for three networks that see one side.",
+        "networks with worlds), four epochs for three networks that see one side.",
     )
 
 
@@ -207,7 +211,7 @@ class Reproduction:
             self.add(planned)
         results = [name for name, (planned, _) in self.trials.items() if planned.is_result]
         self.runs.mkdir(exist_ok=True)
-        write_json(self.runs / SWEEP, {"selected": results})
+        write_json(self.runs / SELECTED, {"selected": results})
 
     def make_folder(self, folder: str, against: list[Path], progress: Progress) -> list[Path]:
         """Generate and verify the data of a folder; its files."""

@@ -268,6 +268,7 @@ def planned(
     plans: dict[str, Plan] = {}
     waiting = list(models)
     running: set[str] = set()
+    deaths: Counter[str] = Counter()
     while len(plans) < len(models):
         while waiting and len(running) < engine.slots:
             model = waiting.pop(0)
@@ -276,6 +277,11 @@ def planned(
             running.add(model)
         for model, found in engine.wait(0.5).items():
             running.discard(model)
+            if isinstance(found, Died):
+                deaths[model] += 1
+                if deaths[model] < DEATHS:
+                    waiting.append(model)
+                    continue
             # A network that cannot even be measured is planned all the same: its trials say why.
             speeds = [None] * len(points[model]) if isinstance(found, Died) else found
             known = [speed for speed in speeds if speed] or [Speed()]
