@@ -27,9 +27,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from pages import replace_part
+from pages import commit, replace_part
 
-import possibleworlds
 from possibleworlds.cli import cores
 from possibleworlds.data.arrays import pairs_of
 from possibleworlds.data.files import format_rows, read_pairs
@@ -524,7 +523,7 @@ def main() -> None:
         print(f"{len(failures)} failures: {dict(kinds.most_common())}")
     if arguments.write:
         figures = (
-            f"Version {possibleworlds.__version__}, `--seed {arguments.seed} --workers "
+            f"Commit {commit()}, `--seed {arguments.seed} --workers "
             f"{arguments.workers}`, {seconds:,.0f} s:\n\n{table(counts)}"
         )
         replace_part("reliability.md", "fuzz", figures)

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pages import replace_part
+from pages import commit, replace_part
 
-import possibleworlds
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.splits import MANIFEST, read_manifest, sha256
 from possibleworlds.errors import UserError
@@ -311,10 +310,7 @@ def main() -> None:
     problems = [problem for result in results.values() for problem in result.problems]
     print(*problems, sep="\n", end="\n" if problems else "")
     if arguments.write:
-        figures = (
-            f"Version {possibleworlds.__version__}, seed {arguments.seed}, "
-            f"{seconds:,.0f} s:\n\n{table(results)}"
-        )
+        figures = f"Commit {commit()}, seed {arguments.seed}, {seconds:,.0f} s:\n\n{table(results)}"
         replace_part("reliability.md", "kill", figures)
     sys.exit(bool(problems))
 

@@ -1,10 +1,17 @@
 """Parts of the documentation that programs write."""
 
 import re
+import subprocess
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 FIGURES = DOCS / "figures"
+
+
+def commit() -> str:
+    """What the working tree is, for Git."""
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def replace_part(page: str, part: str, text: str) -> None:

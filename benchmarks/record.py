@@ -1,18 +1,18 @@
 """Put a finished `possibleworlds reproduce --preset paper` on record, and ship what it selected.
 
-    .venv/bin/possibleworlds reproduce --preset paper --out out/paper --test PUBLISHED
+    .venv/bin/possibleworlds reproduce --preset paper --budget 3h --out out/paper --test PUBLISHED
     .venv/bin/python benchmarks/record.py --out out/paper
 
-Writes results/paper.json, the tables of README.md and docs/results.md, and the ready-trained
-benchmark networks in src/: of the three seeds of the selected settings the one that is best on the
-published validation set, as in the paper. The networks with worlds are shipped by headline.py.
+Writes results/paper.json, the tables of README.md and docs/results.md, what stands out in them, and
+the ready-trained benchmark networks in src/: of the three seeds of the selected settings the one
+that is best on the published validation set, as in the paper. The networks with worlds are shipped
+by headline.py.
 Without --out only the tables are written, from what is on record.
 """
 
 import argparse
 import json
 import shutil
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +28,8 @@ RESULTS = Path(__file__).parent.parent / "results" / "paper.json"
 KEPT = ("command", "note", "version", "results", "permutation", "one_sided", "worlds", "repeat")
 """What is kept of a report; its figures and the description of the data can be made again."""
 LENGTH = ("epochs=", "evaluations=", "minutes=")
+FAR = 0.05
+"""What is far past the paper, as a share of all rows."""
 SETS = ("validate", "test_easy", "test_hard", "test_big", "test_massive", "test_exam")
 
 
@@ -97,6 +99,55 @@ def random_rows(model: str) -> str:
     return f"| *{found['validate']['evaluations']:,} random rows* | {cells} | |"
 
 
+def published(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What a row says of the published sets."""
+    (found,) = (sets for whose, sets in row["accuracy"].items() if whose != "data")
+    return dict(found)
+
+
+def findings(record: dict[str, Any]) -> str:
+    """What stands out: against the paper on its own sets, among seeds, and of permutation."""
+    ahead: dict[str, dict[str, float]] = {}
+    means, other_seed = {}, {}
+    for row in record["results"]:
+        if not row["paper"]:
+            continue
+        model, sets = row["model"], published(row)
+        best = row["seeds"].index(read_run(SHIPPED / model)["seed"])
+        ahead[model] = {s: sets[s]["values"][best] - row["paper"][s] for s in SETS if s in sets}
+        means[model] = sets["validate"]["mean"] - row["paper"]["validate"]
+        ours = row["validation"]["values"]
+        preferred = sets["validate"]["values"][ours.index(max(ours))]
+        other_seed[model] = preferred - row["paper"]["validate"]
+    everywhere = [model for model, gains in ahead.items() if min(gains.values()) > 0]
+    behind = {model: gains["validate"] for model, gains in ahead.items() if gains["validate"] < 0}
+    far = {
+        f"{model} {split.removeprefix('test_')}": gain
+        for model, gains in ahead.items()
+        for split, gain in gains.items()
+        if gain >= FAR
+    }
+    permuted = {row["model"]: row["gain"] for row in record["permutation"]}
+    return "\n".join(
+        [
+            f"- Past the paper on every published set: {', '.join(everywhere)}.",
+            f"- Below it on the published validation set, in points: {listed(behind)}.",
+            f"- Past it by {100 * FAR:.0f} points and more: {listed(far)}.",
+            "- The mean of the three seeds, more than 2 points below the paper on that set: "
+            f"{listed({m: gap for m, gap in means.items() if gap < -0.02})}.",
+            "- The seed that our own validation data prefer, more than 2 points below: "
+            f"{listed({m: gap for m, gap in other_seed.items() if gap < -0.02})}.",
+            f"- Gained by symbol permutation on our validation data: {listed(permuted)}.",
+        ]
+    )
+
+
+def listed(points: dict[str, float]) -> str:
+    """Names with differences in points, largest first."""
+    ordered = sorted(points.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {100 * gain:+.1f}" for name, gain in ordered) or "none"
+
+
 def details(record: dict[str, Any]) -> str:
     """What was selected, and how it went, a line for each network."""
     lines = [
@@ -109,10 +160,9 @@ def details(record: dict[str, Any]) -> str:
         commands = [run["command"] for run in record["repeat"] if is_of(run, row)]
         given = [word for before, word in pairwise(commands[0].split()) if before == "--set"]
         listed = ", ".join(f"`{word}`" for word in given if not word.startswith(LENGTH)) or "none"
-        published = next(sets for whose, sets in row["accuracy"].items() if whose != "data")
         each = [
             ", ".join(f"{100 * value:.1f}" for value in found["values"])
-            for found in (row["validation"], published["validate"])
+            for found in (row["validation"], published(row)["validate"])
         ]
         minutes = row["seconds"]["mean"] / 60
         lines.append(f"| {row['model']} | {listed} | {each[0]} | {each[1]} | {minutes:.1f} |")
@@ -126,18 +176,18 @@ def is_of(run: dict[str, Any], row: dict[str, Any]) -> bool:
 
 
 def main() -> None:
-    from pages import replace_part  # beside this file, where it is run as a program
+    from pages import commit, replace_part  # beside this file, where it is run as a program
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--commit", help="of the runs; else that of the working tree")
     arguments = parser.parse_args()
     if arguments.out:
-        here = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True)
-        put_on_record(arguments.out, arguments.commit or here.stdout.decode().strip())
+        put_on_record(arguments.out, arguments.commit or commit())
         ship(arguments.out)
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
     replace_part("../README.md", "results", table(record))
+    replace_part("results.md", "findings", findings(record))
     replace_part("results.md", "details", details(record))
 
 
