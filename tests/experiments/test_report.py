@@ -476,6 +476,7 @@ def broken_sweep(folder: Path) -> None:
         (spoiled("run.json", ["metrics", "validation"], "high"), "has no number for validation"),
         (spoiled("run.json", ["metrics", "seconds"], None), "has no number for seconds"),
         (spoiled("run.json", ["training", "batch_size"], "x"), "has no number for batch_size"),
+        (spoiled("run.json", ["model"], "possibleworldnet"), "has no number for worlds"),
         (spoiled("run.json", ["data"], {"train.txt": 5}), "run.json does not describe a run"),
         (spoiled("evaluation.json", ["d/x", "accuracy"], "a"), "does not hold evaluations"),
         (spoiled("evaluation.json", ["d/x", "by_variables"], {"x": {}}), "not hold evaluations"),

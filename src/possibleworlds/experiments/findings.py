@@ -26,6 +26,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments.collect import DataFolder, Group, Run, Value, grouped
 from possibleworlds.experiments.evaluations import digest, key_of, parts_of
 from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.training.checkpoint import RUN
 from possibleworlds.training.settings import read_settings
 
 TESTS = tuple(name for name in SPLITS if name != "validate")
@@ -225,7 +226,10 @@ def worlds_family(runs: Iterable[Run]) -> list[Group]:
 
 def worlds_of(group: Group) -> int:
     """The number of worlds that a network was trained with."""
-    return int(group.first.settings["worlds"])
+    worlds = group.first.settings.get("worlds")
+    if not isinstance(worlds, int):
+        raise UserError(f"{group.first.path / RUN} has no number for worlds")
+    return worlds
 
 
 def worlds_in_training(family: Sequence[Group]) -> list[Found]:
