@@ -23,7 +23,7 @@ from pages import replace_part
 
 from possibleworlds.data.splits import generate
 from possibleworlds.models import Model
-from possibleworlds.training.checkpoint import find_run, load_model, read_run, write_json
+from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run, write_json
 
 RESULTS = Path(__file__).parent.parent / "results" / "guided.json"
 DATA = {"wide": "1-10", "wider": "1-20"}
@@ -75,7 +75,7 @@ def make_data(out: Path) -> None:
 def asked(name: str, _: Path) -> Model:
     """The ready-trained network, to be asked in another way."""
     worlds, steps, length = ASKED[name]
-    model = load_model(find_run("guidedworldnet"))
+    model = load_model(SHIPPED / "guidedworldnet")
     model.settings = replace(model.settings, step_length=length)
     model.n_worlds, model.steps = worlds, steps  # type: ignore[assignment]
     return model

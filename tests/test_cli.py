@@ -30,6 +30,23 @@ def test_entails_yes_and_no() -> None:
     assert no.stdout == "no: p ∨ q ⊭ q\ncountermodel: p true, q false\n"
 
 
+def test_a_terminal_without_the_signs_gets_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    assert run("entails", "p & q", "q").stdout == "yes: p & q |= q\n"
+    assert run("entails", "p | q", "q").stdout.startswith("no: p | q |/= q\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_an_answer_that_cannot_be_written_is_not_taken_for_no() -> None:
+    command = [sys.executable, "-m", "possibleworlds", "entails", "p & q", "q"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: standard output: No space left on device\n",
+    )
+
+
 def test_entails_with_premises_json_and_solver() -> None:
     both = ("--premise", "rain -> wet", "--premise", "rain")
     done = run("entails", "wet", *both, "--json", "--solver", "glucose4")
@@ -49,6 +66,7 @@ def test_entails_with_premises_json_and_solver() -> None:
         (["entails", "p", "q", "r"], "error: more than two formulas"),
         (["entails", "p", "q", "--solver", "none"], "error: python-sat has no solver"),
         (["show", ""], "error: an empty formula"),
+        (["verify", "/no/\x1b[31m"], "error: /no/�[31m: No such file or directory"),
         (["verify", "/no/such/file"], "error: /no/such/file: No such file or directory"),
         (["stats", "/no/such/file"], "error: /no/such/file: No such file or directory"),
         (["generate", "never", "--variables", "ten"], "not a range"),

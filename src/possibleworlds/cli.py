@@ -29,7 +29,7 @@ from rich.table import Table
 from rich.text import Text
 
 import possibleworlds
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, printable
 from possibleworlds.logic.formula import AND, LETTERS, OPERATORS, Formula
 from possibleworlds.logic.syntax import Style, parse, to_text
 from possibleworlds.parallel import StopRequestedError
@@ -57,8 +57,8 @@ Certify = Annotated[
 ]
 
 
-Worlds = Annotated[int | None, typer.Option(min=1, help="Worlds, if not those of the training.")]
-Steps = Annotated[int | None, typer.Option(min=0, help="Steps that guided worlds move.")]
+Worlds = Annotated[int | None, typer.Option(help="Worlds, if not those of the training.")]
+Steps = Annotated[int | None, typer.Option(help="Steps that guided worlds move.")]
 
 
 def cores() -> int:
@@ -93,7 +93,9 @@ def main() -> None:
     import possibleworlds.cli_experiments  # noqa: F401  adds its commands
 
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code)
     except UserError as error:
         fail(str(error))
     except USAGE_ERROR as error:
@@ -104,6 +106,9 @@ def main() -> None:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
         fail(f"{error.name} is missing: pip install 'possibleworlds[train]'")
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is not written yet
+        fail(f"{error.filename or 'standard output'}: {error.strerror}")
     except (MemoryError, OverflowError):
         fail("not enough memory for that")
     except RuntimeError as error:  # which is what torch raises
@@ -114,7 +119,8 @@ def main() -> None:
 
 def fail(message: str) -> NoReturn:
     """Say what is wrong and exit with code 2."""
-    err.print(f"error: {message}", soft_wrap=True, markup=False)
+    shown = "\n".join(map(printable, message.split("\n")))
+    err.print(f"error: {shown}", soft_wrap=True, markup=False)
     sys.exit(2)
 
 
@@ -204,7 +210,7 @@ def entails(
         possibleworlds entails "p -> q" "q -> p" --model guidedworldnet
     """
     for name, given in (("certify", certify or None), ("worlds", worlds), ("steps", steps)):
-        if given is not None and not model:
+        if given is not None and model is None:
             raise UserError(f"--{name} is for the answer of a network; the exact one needs none")
     *first, conclusion = map(parse, formulas)
     if len(first) > 1:
@@ -215,16 +221,18 @@ def entails(
     a = conjunction(premises)
     refuting = possibleworlds.countermodel(a, conclusion, solver)
     code = 0 if refuting is None else 1
-    thought = load_run(model, worlds, steps).decide(a, conclusion, certify) if model else None
+    network = None if model is None else load_run(model, worlds, steps)
+    thought = network.decide(a, conclusion, certify) if network else None
     if as_json:
         asked = {}
         if thought is not None:
             asked = {"model": model, "model_entails": thought.entails, **thought._asdict()}
         print_json({**asked, "entails": refuting is None, "countermodel": refuting})
         raise typer.Exit(code)
-    answer, sign = ("yes", "⊨") if refuting is None else ("no", "⊭")
-    left = ", ".join(map(to_text, premises))
-    out.print(f"{answer}: {left} {sign} {to_text(conclusion)}")
+    style, (yes, no) = signs()
+    answer, sign = ("yes", yes) if refuting is None else ("no", no)
+    left = ", ".join(to_text(formula, style) for formula in premises)
+    out.print(f"{answer}: {left} {sign} {to_text(conclusion, style)}")
     if refuting is not None:
         out.print(f"countermodel: {in_words(refuting)}")
     if thought is not None:
@@ -238,6 +246,15 @@ def entails(
             verdict = "a countermodel" if thought.refutes else "not a countermodel"
             out.print(f"it imagines: {in_words(thought.assignment)}: {verdict}, as was checked")
     raise typer.Exit(code)
+
+
+def signs() -> tuple[Style, tuple[str, str]]:
+    """How to write formulas on this terminal, and that one entails another or does not."""
+    try:
+        "¬∧∨→↔⊤⊥⊨⊭".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return "ascii", ("|=", "|/=")
+    return "unicode", ("⊨", "⊭")
 
 
 def in_words(assignment: dict[str, bool]) -> str:
@@ -379,6 +396,8 @@ def verify(
 ) -> None:
     """Check entailment files: every label anew, format, balance, structure, duplicates, leaks.
 
+    Where a dataset.json describes the files, it is checked that they are still the same.
+
     Exit code 1 where something is wrong, with a line for each problem.
 
     Example: `possibleworlds verify data`
@@ -391,7 +410,9 @@ def verify(
     summaries = []
     wrong = False
     with progress_bars() as progress:
-        bars = {path: progress.add_task(path.name, total=count_lines(path)) for path in files}
+        bars = {
+            path: progress.add_task(printable(path.name), total=count_lines(path)) for path in files
+        }
         for found in verify_files(
             files, workers, lambda path, rows: progress.update(bars[path], completed=rows)
         ):
@@ -399,7 +420,8 @@ def verify(
                 summaries.append(found)
                 continue
             wrong = True
-            place = f"{found.path}:{found.line}" if found.line else f"{found.path}"
+            name = printable(str(found.path))
+            place = f"{name}:{found.line}" if found.line else name
             if as_json:
                 print_json({**found._asdict(), "path": str(found.path)})
             else:
@@ -413,7 +435,8 @@ def verify(
         listed = ", ".join(f"{problems[check]} {check}" for check in CHECKS if problems[check])
         share = f"{positive / max(1, rows):.1%}"
         table.add_row(
-            Text(path.name), f"{rows:,}", share, structure or "no units", listed or "none"
+            Text(printable(path.name)),
+            *(f"{rows:,}", share, structure or "no units", listed or "none"),
         )
     out.print(table)
     raise typer.Exit(wrong)
@@ -579,11 +602,16 @@ def train(
         possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
     from possibleworlds.data.splits import sha256
+    from possibleworlds.training.checkpoint import RUN
     from possibleworlds.training.loop import DATA_FILES, Job, Trainer
     from possibleworlds.training.loop import train as train_network
 
     if epochs is not None and minutes is not None:
         raise UserError("--epochs and --minutes both say how long; give one of them")
+    if minutes == 0:
+        raise UserError("--minutes 0 trains nothing")
+    if resume and not (run / RUN).exists():
+        err.print(f"{run} holds no run yet: a new one begins")
     given: dict[str, Any] = {}
     if preset:
         ready = ready_trained(model)
@@ -638,11 +666,12 @@ def train(
 
 def ready_trained(model: str) -> dict[str, Any]:
     """How the ready-trained network of a name was trained."""
-    from possibleworlds.training.checkpoint import SHIPPED, find_run, read_run
+    from possibleworlds.models.registry import REGISTRY
+    from possibleworlds.training.checkpoint import SHIPPED, read_run
 
-    if find_run(model).parent != SHIPPED:
+    if model not in REGISTRY or not (SHIPPED / model).is_dir():
         raise UserError(f"there is no ready-trained {model}")
-    return read_run(find_run(model))
+    return read_run(SHIPPED / model)
 
 
 def event_writer(run: Path) -> Callable[[dict[str, float]], None]:

@@ -16,10 +16,14 @@ class StorageError(UserError):
     """A file cannot be written, say because the disk is full: no fault of what was to be in it."""
 
 
+def printable(text: str) -> str:
+    """A text with nothing that would move the cursor."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text)
+
+
 def shortened(text: str, most: int = SHOWN) -> str:
     """A text for an error: the beginning of it, with nothing that would move the cursor."""
-    shown = "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text[:most])
-    return f"{shown}..." if len(text) > most else shown
+    return printable(text[:most]) + ("..." if len(text) > most else "")
 
 
 def quoted(given: object) -> str:

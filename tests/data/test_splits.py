@@ -166,7 +166,7 @@ def test_a_spoiled_description_is_refused(
     manifest = json.loads((tiny / "dataset.json").read_text())
     text = json.dumps({**manifest, part: "SPOILED"}).replace('"SPOILED"', content)
     (tmp_path / "dataset.json").write_text(text)
-    with pytest.raises(UserError, match="cannot be read; --force"):
+    with pytest.raises(UserError, match="cannot be read; generate --force"):
         generate(tmp_path, TINY, seed=3)
 
 

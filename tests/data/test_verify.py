@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,14 @@ def test_many_equal_lines_are_no_trouble(data: Path, tmp_path: Path) -> None:
     repeats = [p for p in problems_of(path, workers=2) if p.check == "duplicate"]
     assert len(repeats) == 19_999
     assert all(p.message == f"repeats {path}:1, up to renaming" for p in repeats)
+
+
+def test_a_file_that_is_not_what_was_generated_is_named(data: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(data, tmp_path / "copied")
+    lines = (copied / "train.txt").read_text().splitlines(keepends=True)
+    (copied / "train.txt").write_text("".join(lines[:-4]))
+    (found,) = problems_of(*data_files([copied]))
+    assert (found.path, found.check) == (copied / "train.txt", "changed")
 
 
 def test_balance() -> None:

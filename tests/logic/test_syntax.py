@@ -58,6 +58,8 @@ def test_printing_leaves_out_brackets_that_are_not_needed() -> None:
         ("p q", "expected an operator before 'q'", 2),
         ("(p | q", "this bracket is never closed", 0),
         ("p)", "this bracket was never opened", 1),
+        ("[p)", "this bracket does not close '['", 2),
+        ("(p] & [q)", "this bracket does not close '('", 2),
         ("", "an empty formula", 0),
         ("p &", "the formula ends too early", 3),
         ("p $ q", "cannot read '$'", 2),

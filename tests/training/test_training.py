@@ -22,7 +22,15 @@ from possibleworlds.data.splits import free_splits, generate
 from possibleworlds.errors import UserError
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.training.checkpoint import METRICS, MODEL, RUN, SHIPPED, STATE, read_run
+from possibleworlds.training.checkpoint import (
+    METRICS,
+    MODEL,
+    RUN,
+    SHIPPED,
+    STATE,
+    find_run,
+    read_run,
+)
 from possibleworlds.training.evaluation import interval
 from possibleworlds.training.loop import Job, Trainer, train
 
@@ -202,6 +210,17 @@ def spoiled(run: Path, to: Path, **changes: Any) -> Path:
     (to / RUN).write_text(json.dumps({**described, **changes}))
     (to / MODEL).write_bytes((run / MODEL).read_bytes())
     return to
+
+
+def test_a_run_comes_before_a_ready_trained_network_of_its_name(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_run("treenet") == SHIPPED / "treenet"
+    (tmp_path / "treenet").mkdir()
+    assert find_run("treenet") == SHIPPED / "treenet"
+    shutil.copy(run / RUN, tmp_path / "treenet")
+    assert find_run("treenet") == Path("treenet")
 
 
 def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> None:
@@ -407,7 +426,10 @@ def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["evaluate", "nowhere", "x.txt"], "nowhere is not a run"),
+        (
+            ["evaluate", "nowhere", "x.txt"],
+            "nowhere is neither the folder of a run nor ready-trained",
+        ),
         (["evaluate", "RUN", "nowhere.txt"], "nowhere.txt: No such file"),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--worlds", "3"], "imagines no worlds"),
         (["predict", "RUN", "nowhere.txt"], "nowhere.txt: No such file"),
@@ -419,12 +441,15 @@ def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> No
             ["train", "treenet", "--data", "DATA", "--out", "r", "--set", "size=-1"],
             "cannot have size=-1",
         ),
-        (["entails", "p", "q", "--model", "nowhere"], "nowhere is not a run"),
+        (["entails", "p", "q", "--model", "nowhere"], "ready-trained, as are linear-bow, mlp-bow"),
+        (["entails", "p", "q", "--model", ""], "is not a run"),
+        (["train", "treenet", "--data", "DATA", "--out", "r", "--minutes", "0"], "trains nothing"),
         (["train", "transformer", "--data", "DATA", "--out", "r", "--set", "size=33"], "even"),
         (["train", "treenet", "--data", "DATA", "--out", "r", "--device", "mars"], "--device mars"),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--certify"], "imagines no worlds"),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--steps", "3"], "no worlds that move"),
         (["entails", "p", "q", "--model=possibleworldnet", "--worlds", "9" * 12], "enough memory"),
+        (["entails", "p", "q", "--model=possibleworldnet", "--worlds", "9" * 20], "not within 1"),
         (["entails", "p", "q", "--certify"], "--certify is for the answer of a network"),
         (["entails", "p", "q", "--worlds", "3"], "--worlds is for the answer of a network"),
         (

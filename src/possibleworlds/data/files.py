@@ -90,6 +90,8 @@ def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
 
 def parse_row(line: str) -> Pair:
     """The row that a line of a data file holds."""
+    if not line.strip():
+        raise UserError("an empty line")
     fields = line.rstrip("\r\n").split(",")
     if len(fields) != FIELDS.count(",") + 1:
         raise UserError(f"{len(fields)} fields where a line has {FIELDS}")

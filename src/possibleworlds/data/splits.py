@@ -70,7 +70,7 @@ class Split:
         together = ROWS_TOGETHER[self.method]
         if self.rows < together or self.rows % together:
             raise UserError(
-                f"{self.rows} rows: the method {self.method!r} gives {together} at a time"
+                f"{self.rows} rows: {self.method!r} needs a positive multiple of {together}"
             )
 
 
@@ -278,7 +278,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise UserError(f"{folder} is not a data set: it has no {MANIFEST}") from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, UserError, RecursionError):
-        raise UserError(f"{path} cannot be read; --force overwrites the data set") from None
+        raise UserError(
+            f"{path} cannot be read; generate --force overwrites the data set"
+        ) from None
     return manifest
 
 

@@ -11,13 +11,14 @@ import numpy as np
 from possibleworlds.data.files import Pair, in_blocks, parse_row, raw_lines
 from possibleworlds.data.heuristics import heuristics
 from possibleworlds.data.keys import pair_keys
+from possibleworlds.data.splits import MANIFEST, read_manifest, sha256
 from possibleworlds.errors import UserError
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.sat import DEFAULT_SOLVER
 from possibleworlds.parallel import ordered_map
 
-CHECKS = ("format", "label", "heuristic", "balance", "structure", "duplicate", "leak")
+CHECKS = ("format", "label", "heuristic", "balance", "structure", "changed", "duplicate", "leak")
 
 
 class Problem(NamedTuple):
@@ -155,12 +156,23 @@ def verify(
             counts["balance"] += 1
             message = f"{positive} of {rows} rows are positive"
             yield Problem(path, 0, "balance", message)
+        if changed(path):
+            counts["changed"] += 1
+            yield Problem(path, 0, "changed", f"not the file that {MANIFEST} beside it describes")
         ends.append(rows + ends[-1])
         summaries.append(Summary(path, rows, positive, structure.kind(), counts))
     for problem in repeated(np.frombuffer(keys, np.uint64), np.array(ends), paths):
         summaries[list(paths).index(problem.path)].problems[problem.check] += 1
         yield problem
     yield from summaries
+
+
+def changed(path: Path) -> bool:
+    """Whether a file is not what the description of its folder says, if there is one."""
+    if not (path.parent / MANIFEST).exists():
+        return False
+    splits = read_manifest(path.parent)["splits"].values()
+    return any(split["file"] == path.name and split["sha256"] != sha256(path) for split in splits)
 
 
 def unbalanced(positive: int, rows: int, structured: bool) -> bool:

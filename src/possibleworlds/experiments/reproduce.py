@@ -45,7 +45,7 @@ from possibleworlds.experiments.trials import (
 )
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.training.checkpoint import find_run, read_json, read_run, write_json
+from possibleworlds.training.checkpoint import SHIPPED, read_json, read_run, write_json
 from possibleworlds.training.loop import DATA_FILES
 from possibleworlds.training.settings import read_settings
 
@@ -126,7 +126,7 @@ def quick() -> Preset:
 
 def paper(budget: Budget) -> Preset:
     """The paper's sizes: a search for each benchmark, three seeds of the networks with worlds."""
-    best = {model: read_run(find_run(model)) for model in WITH_WORLDS}
+    best = {model: read_run(SHIPPED / model) for model in WITH_WORLDS}
     runs = [
         Planned(model, {**run["settings"], **run["training"]}, data, SEEDS, is_result=True)
         for (model, run), data in zip(best.items(), ("data", "wide"), strict=True)

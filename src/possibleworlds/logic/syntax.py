@@ -101,7 +101,9 @@ def parse(text: str | Formula) -> Formula:
                 rpn.append(pending.pop()[0])
             if not pending:
                 raise FormulaError("this bracket was never opened", text, place)
-            pending.pop()
+            _, opened = pending.pop()
+            if (text[opened] == "[") != (text[place] == "]"):
+                raise FormulaError(f"this bracket does not close {text[opened]!r}", text, place)
         elif symbol in BINDING and symbol != NOT:
             weakest = BINDING[symbol] + (symbol in RIGHT_ASSOCIATIVE)
             while pending and pending[-1][0] != "(" and BINDING[pending[-1][0]] >= weakest:

@@ -39,8 +39,15 @@ SHIPPED = Path(__file__).parent.parent / "checkpoints"
 
 def find_run(run: str | Path) -> Path:
     """The folder of a run, given by its path or as the name of a ready-trained network."""
-    shipped = SHIPPED / run
-    return shipped if str(run) in REGISTRY and shipped.is_dir() else Path(run)
+    folder, shipped = Path(run), SHIPPED / run
+    if (folder / RUN).exists():
+        return folder
+    if str(run) in REGISTRY and shipped.is_dir():
+        return shipped
+    if not folder.exists():
+        ready = ", ".join(name for name in REGISTRY if (SHIPPED / name).is_dir())
+        raise UserError(f"{run} is neither the folder of a run nor ready-trained, as are {ready}")
+    return folder
 
 
 def describe_run(

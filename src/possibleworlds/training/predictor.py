@@ -19,6 +19,8 @@ from possibleworlds.training.checkpoint import find_run, load_model
 from possibleworlds.training.evaluation import EVALUATION_SEED, log_probabilities
 
 Formulas = Formula | str
+MOST = 10**12
+"""Worlds, or steps, that a network can be asked with."""
 
 
 class Decision(NamedTuple):
@@ -41,12 +43,15 @@ class Predictor:
 
     def look_at(self, worlds: int | None = None, steps: int | None = None) -> "Predictor":
         """Ask with another number of worlds, or of steps that each is moved."""
-        for name, value in (("n_worlds", worlds), ("steps", steps)):
-            if value is not None and not hasattr(self.model, name):
-                wanted = "worlds" if name == "n_worlds" else "worlds that move"
-                raise UserError(f"{type(self.model).__name__} imagines no {wanted}")
-            if value is not None:
-                setattr(self.model, name, value)
+        asked = (("n_worlds", "worlds", 1, worlds), ("steps", "worlds that move", 0, steps))
+        for name, what, least, value in asked:
+            if value is None:
+                continue
+            if not hasattr(self.model, name):
+                raise UserError(f"{type(self.model).__name__} imagines no {what}")
+            if not least <= value <= MOST:
+                raise UserError(f"{value} is not within {least} to {MOST:,}")
+            setattr(self.model, name, value)
         return self
 
     def decide(
