@@ -255,7 +255,7 @@ class Reproduction:
         return [trial.name for trial in trials]
 
     def lengths(self) -> dict[str, float]:
-        """The planned runs that are not done, longest first, with the seconds that each takes."""
+        """The planned runs that are not done, with the seconds that each takes."""
         missing = {
             name: planned
             for name, (planned, _) in self.trials.items()
@@ -272,7 +272,7 @@ class Reproduction:
             # A network that cannot be measured cannot be trained either: its run will say why.
             if not isinstance(speeds, Died) and speeds[0]:
                 lengths[name] = speeds[0].trial(settings["epochs"], settings["evaluations"])
-        return dict(sorted(lengths.items(), key=lambda item: -item[1]))
+        return lengths
 
     def calls(
         self, calls: dict[str, tuple[Any, ...]], show: Callable[[], None] = lambda: None
@@ -295,8 +295,8 @@ class Reproduction:
             self.engine.stop()  # lets runs save their work, whatever the reason
 
     def train(self, lengths: dict[str, float], show: Callable[[float], None]) -> None:
-        """Train the planned runs; tell how many seconds of their lengths are behind."""
-        left = dict(lengths)
+        """Train the planned runs, longest first; tell how many seconds of them are behind."""
+        left = dict(sorted(lengths.items(), key=lambda item: -item[1]))
 
         def tell() -> None:
             said = locks.held(self.runs / LOCKS)
