@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Callable
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -19,14 +21,21 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "PATIENCE_WITHOUT_PROCESS", 0.2)
 
 
+def until(true: Callable[[], bool]) -> None:
+    """Wait for what another process or thread does, for a minute at most."""
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def test_a_lock_is_held_by_one_and_given_back(tmp_path: Path) -> None:
     first = locks.acquire(tmp_path / "x")
     assert first
     first.progress = {"share": 0.5}
     assert locks.acquire(tmp_path / "x") is None
     assert locks.acquire(tmp_path / "y")
-    time.sleep(0.2)
-    assert locks.held(tmp_path)["x"]["share"] == 0.5
+    until(lambda: locks.held(tmp_path)["x"].get("share") == 0.5)
     first.release()
     assert "x" not in locks.held(tmp_path)
     second = locks.acquire(tmp_path / "x")
@@ -51,8 +60,7 @@ def hold(path: Path) -> None:
 def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
     process = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "x",))
     process.start()
-    while not locks.held(tmp_path):
-        time.sleep(0.02)
+    until(lambda: bool(locks.held(tmp_path)))
     assert locks.acquire(tmp_path / "x") is None
     os.kill(process.pid or 0, signal.SIGKILL)
     process.join()
@@ -64,8 +72,7 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
 def test_a_holder_that_stood_still_finds_its_lock_lost(tmp_path: Path) -> None:
     process = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "x",))
     process.start()
-    while not locks.held(tmp_path):
-        time.sleep(0.02)
+    until(lambda: bool(locks.held(tmp_path)))
     os.kill(process.pid or 0, signal.SIGSTOP)
     taken = locks.acquire(tmp_path / "x")  # only after it has been patient
     assert taken
@@ -74,25 +81,24 @@ def test_a_holder_that_stood_still_finds_its_lock_lost(tmp_path: Path) -> None:
     assert not taken.lost
     assert [path.name for path in tmp_path.iterdir()] == ["x.1"]
     taken.path.with_name("x.2").touch()
-    time.sleep(0.3)
-    assert taken.lost
+    until(lambda: taken.lost)
     process.kill()
     process.join()
 
 
-def compete(path: Path, wins: Path) -> None:
+def compete(path: Path, wins: Path, everyone: Barrier) -> None:
     lock = locks.acquire(path)
     if lock:
         with wins.open("a") as file:
             file.write("won\n")
-        time.sleep(1)
+    everyone.wait(60)  # a lock ends with its holder
 
 
 def test_of_many_only_one_wins(tmp_path: Path) -> None:
     (tmp_path / "locks").mkdir()
     (tmp_path / "locks" / "x.7").touch()  # given back
-    arguments = (tmp_path / "locks" / "x", tmp_path / "wins")
     context = multiprocessing.get_context("fork")
+    arguments = (tmp_path / "locks" / "x", tmp_path / "wins", context.Barrier(8))
     processes = [context.Process(target=compete, args=arguments) for _ in range(8)]
     for process in processes:
         process.start()
