@@ -33,7 +33,9 @@ SETS = {
 ASKED = {
     "possibleworldnet": [(n, 0) for n in (16, 64, 256, 1024, 4096)],
     "guidedworldnet": [
-        *((8, 1), (8, 4), (16, 4), (16, 8), (32, 8), (32, 16), (64, 16), (64, 24), (128, 24)),
+        (worlds, steps)
+        for worlds, both in {8: (1, 4), 16: (4, 8), 32: (8, 16), 64: (16, 24), 128: (24,)}.items()
+        for steps in both
     ],
 }
 
