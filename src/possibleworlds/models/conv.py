@@ -42,11 +42,8 @@ class ConvEncoder(nn.Module):
         self.convolutions = nn.ModuleList(stack)
         widths = [s.channels, *[s.mlp_size] * s.mlp_layers]
         dense = [nn.Linear(a, b) for a, b in pairwise(widths)]
-        self.mlp = nn.Sequential(*(module for layer in dense for module in (layer, nn.ReLU())))
-        # With PyTorch's own start the signal dies out on its way up, and nothing is ever learnt.
-        for layer in (*stack, *dense):
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")  # type: ignore[arg-type]
-            nn.init.constant_(layer.bias, 0.0)  # type: ignore[arg-type]
+        # A ReLU before each layer, not after: codes without signs look much alike at first.
+        self.mlp = nn.Sequential(*(module for layer in dense for module in (nn.ReLU(), layer)))
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Encode each sequence; the symbols of all stand in one line, with no padding between."""
@@ -109,6 +106,11 @@ class ConvNet(Model):
         super().__init__(settings)
         self.encoder = ConvEncoder(settings)
         self.classifier = Classifier(settings.mlp_size, settings.mlp_size, settings.mlp_layers)
+        # With PyTorch's own start the signal dies out on its way up, and nothing is ever learnt.
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv1d | nn.Linear):
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+                nn.init.constant_(layer.get_parameter("bias"), 0.0)
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
