@@ -1,6 +1,6 @@
 """Train every network of the paper for a short, equal time, and tabulate what each has learnt.
 
-    .venv/bin/python benchmarks/first_figures.py --minutes 5 --out out/first
+    .venv/bin/python benchmarks/first_figures.py --minutes 5 --processes 2 --out out/first
 
 One core and one seed for each; a finished run is not repeated. With POSSIBLEWORLDS_OFFICIAL_DATA
 naming the published sets, training data are pruned against them and they are evaluated as well.
@@ -140,16 +140,17 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("out/first"))
     arguments = parser.parse_args()
-    out, minutes = arguments.out, arguments.minutes
+    out, minutes, processes = arguments.out, arguments.minutes, arguments.processes
     generate(out / "data")
     generate(out / "naive", "--method", "naive")
     names = [name for name, entry in REGISTRY.items() if entry.paper]
     sides = [(name, side) for name in ONE_SIDED for side in ("left", "right")]
-    with ThreadPoolExecutor(arguments.processes) as pool:
+    with ThreadPoolExecutor(processes) as pool:
         networks = pool.map(lambda name: first_figures(name, out, minutes), names)
         checks = pool.map(lambda check: one_sided(*check, out), sides)
         figures = {
-            "command": f"python benchmarks/first_figures.py --minutes {minutes:g}",
+            "command": "python benchmarks/first_figures.py "
+            f"--minutes {minutes:g} --processes {processes}",
             "data": read_manifest(out / "data")["splits"],
             "networks": dict(zip(names, networks, strict=True)),
             "one_sided": {f"{n}/{s}": f for (n, s), f in zip(sides, checks, strict=True)},

@@ -134,6 +134,7 @@ def paper(budget: Budget) -> Preset:
     short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}
     runs += [Planned("possibleworldnet", {**short, "worlds": n}) for n in WORLDS]
     runs.append(Planned("possibleworldnet", {**short, "permute_symbols": False}))
+    runs += [Planned("guidedworldnet", {**short, "permute_symbols": on}) for on in (True, False)]
     runs += one_sided({"epochs": 4.0}, ONE_SIDED)
     hours = budget.amount / 3600
     length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
@@ -149,8 +150,8 @@ def paper(budget: Budget) -> Preset:
         "successive halving among their defaults and points of the paper's grid; the networks with "
         "worlds have those of the ready-trained ones. guidedworldnet is trained on `wide`, rows of "
         "0 to 10 operators a formula. Side studies have one seed: two epochs for each number of "
-        "worlds, the length of what was selected without symbol permutation (two epochs of "
-        "possibleworldnet), four epochs for three networks that see one side.",
+        "worlds, the length of what was selected without symbol permutation (two epochs of the "
+        "networks with worlds), four epochs for three networks that see one side.",
     )
 
 
