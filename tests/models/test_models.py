@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from possibleworlds.data.arrays import Pairs, pairs_of
+from possibleworlds.data.arrays import Pairs, load_pairs, pairs_of
+from possibleworlds.data.splits import free_splits, generate
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula
 from possibleworlds.models import REGISTRY, Batch, Model, resolve
@@ -300,6 +302,16 @@ def test_a_variable_starts_with_a_coordinate_of_its_own() -> None:
     assert torch.allclose(own, own[:1].expand(26, -1), atol=1e-5)
     assert torch.allclose(own.norm(dim=-1), torch.full((26,), 2.0, dtype=own.dtype), atol=1e-5)
     assert added.norm() == pytest.approx(2 * 26**0.5, rel=1e-5)
+
+
+def test_convnet_tells_pairs_apart_from_the_start(tmp_path: Path) -> None:
+    generate(tmp_path, free_splits(80, (1, 10), (1, 10), "fourtuples")[:1], seed=0)
+    batch = whole(load_pairs(tmp_path / "train.txt"))
+    kind = resolve("convnet")
+    for seed in range(5):
+        torch.manual_seed(seed)
+        no, yes = kind(kind.settings_class()).forward(batch).unbind(1)
+        assert (yes - no).std() > 0.2  # at 0.05 some seeds learn nothing for epochs
 
 
 @pytest.mark.filterwarnings("ignore:Using padding")  # of torch, of an even kernel
