@@ -36,6 +36,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.logic.syntax import MEANING, parse, render
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import ordered_map
+from possibleworlds.storage import write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import (
     MODEL,
@@ -47,7 +48,6 @@ from possibleworlds.training.checkpoint import (
     own_tensors,
     read_run,
     save_tensors,
-    write_json,
 )
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.settings import TrainingSettings, read_settings

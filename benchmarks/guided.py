@@ -23,7 +23,8 @@ from pages import replace_part
 
 from possibleworlds.data.splits import generate
 from possibleworlds.models import Model
-from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run, write_json
+from possibleworlds.storage import write_json
+from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
 
 RESULTS = Path(__file__).parent.parent / "results" / "guided.json"
 DATA = {"wide": "1-10", "wider": "1-20"}
@@ -40,23 +41,23 @@ ASKED = {
     "32 worlds, 49 steps": (32, 49, 0.5),
 }
 SHORT = {"epochs": 1.5, "steps": 16, "evaluations": 2, "validation_rows": 500}
-BEGUN_WITH = {"plain": 0.3, "training_worlds": 32, "training_visits": 128}
+BEGUN_WITH = {"unguided_fraction": 0.3, "training_worlds": 32, "training_evaluations": 128}
 """Where the search for a recipe began; what is not here is as it is now."""
 TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "where it began": ("wide", {}),
     "steps of 0.5, not 1": ("wide", {"training_step_length": 0.5}),
     "steps of 2": ("wide", {"training_step_length": 2.0}),
     "1 to 4 steps, not 1 to 12": ("wide", {"training_steps": 4}),
-    "4 to 16 worlds, not 8 to 32": ("wide", {"training_worlds": 16, "training_visits": 64}),
-    "16 to 64 worlds": ("wide", {"training_worlds": 64, "training_visits": 256}),
-    "guided from the first step": ("wide", {"plain": 0.0}),
-    "half of it with random worlds": ("wide", {"plain": 0.5}),
-    "never guided": ("wide", {"plain": 1.0}),
+    "4 to 16 worlds, not 8 to 32": ("wide", {"training_worlds": 16, "training_evaluations": 64}),
+    "16 to 64 worlds": ("wide", {"training_worlds": 64, "training_evaluations": 256}),
+    "guided from the first step": ("wide", {"unguided_fraction": 0.0}),
+    "half of it with random worlds": ("wide", {"unguided_fraction": 0.5}),
+    "never guided": ("wide", {"unguided_fraction": 1.0}),
     "d = 64, not 32": ("wide", {"size": 64}),
-    "without the prior on worlds": ("wide", {"own": 0.0, "corners": "false"}),
+    "without the prior on worlds": ("wide", {"variable_prior": 0.0, "binary_worlds": "false"}),
     "the recipe: 16 to 64 worlds after half of it": (
         "wide",
-        {"plain": 0.5, "training_worlds": 64, "training_visits": 256},
+        {"unguided_fraction": 0.5, "training_worlds": 64, "training_evaluations": 256},
     ),
     "apart: up to 20 variables and operators": ("wider", {}),
 }

@@ -32,9 +32,10 @@ from possibleworlds.data.files import data_files, read_pairs
 from possibleworlds.logic.formula import variables_of
 from possibleworlds.logic.truth import evaluate_bits, random_columns
 from possibleworlds.models import REGISTRY, Model
+from possibleworlds.storage import write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.certificate import PATIENCE, certify, views
-from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run, write_json
+from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
 
 RESULTS = Path(__file__).parent.parent / "results"
 SEEDS = (0, 1, 2)

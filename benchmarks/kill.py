@@ -27,11 +27,12 @@ import torch
 from pages import commit, replace_part
 
 from possibleworlds.data.files import read_pairs
-from possibleworlds.data.splits import MANIFEST, read_manifest, sha256
+from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import EVALUATION
 from possibleworlds.experiments.sweep import SWEEP, read_sweep
 from possibleworlds.experiments.trials import TRIALS
+from possibleworlds.storage import sha256
 from possibleworlds.training.checkpoint import (
     METRICS,
     MODEL,

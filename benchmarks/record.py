@@ -22,7 +22,8 @@ from possibleworlds.experiments.evaluations import read_evaluations
 from possibleworlds.experiments.grid import SEEDS
 from possibleworlds.experiments.reproduce import ASKED
 from possibleworlds.experiments.sweep import read_sweep
-from possibleworlds.training.checkpoint import SHIPPED, read_run, write_json
+from possibleworlds.storage import write_json
+from possibleworlds.training.checkpoint import SHIPPED, read_run
 
 RESULTS = Path(__file__).parent.parent / "results" / "paper.json"
 KEPT = ("command", "note", "version", "results", "permutation", "one_sided", "worlds", "repeat")

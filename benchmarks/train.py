@@ -214,7 +214,9 @@ def preparation(data: Dataset) -> list[str]:
     lines = ["| network | pairs/s | preparing a batch |", "| --- | ---: | ---: |"]
     view_of = {name: view for view, names in VIEWS.items() for name in names}
     for name in REGISTRY:
-        bench = Bench(made(name, **({"plain": 0.0} if name == "guidedworldnet" else {})), data)
+        bench = Bench(
+            made(name, **({"unguided_fraction": 0.0} if name == "guidedworldnet" else {})), data
+        )
         step = bench.step(5)
         share = bench.preparing(view_of[name]) / step
         lines.append(f"| {name} | {64 / step:,.0f} | {share:.1%} |")

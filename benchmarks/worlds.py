@@ -29,7 +29,7 @@ from possibleworlds.training.checkpoint import read_run
 RESULTS = Path(__file__).parent.parent / "results" / "worlds.json"
 WORLDS = (1, 4, 16, 32, 64, 128, 256)
 SIZES = (4, 8, 13, 26, 52)
-NO_PRIOR = {"own": 0.0, "corners": "false"}
+NO_PRIOR = {"variable_prior": 0.0, "binary_worlds": "false"}
 Settings = dict[str, Any]
 
 
@@ -45,8 +45,8 @@ def studies() -> dict[str, dict[str, Settings]]:
         },
         "prior": {
             "corners and own coordinates": {"worlds": 64},
-            "own coordinates only": {"worlds": 64, "corners": "false"},
-            "corners only": {"worlds": 64, "own": 0.0},
+            "own coordinates only": {"worlds": 64, "binary_worlds": "false"},
+            "corners only": {"worlds": 64, "variable_prior": 0.0},
             "neither": {"worlds": 64, **NO_PRIOR},
         },
         "drawing": {

@@ -33,6 +33,7 @@ from possibleworlds.errors import UserError, printable
 from possibleworlds.logic.formula import AND, LETTERS, OPERATORS, Formula
 from possibleworlds.logic.syntax import Style, parse, to_text
 from possibleworlds.parallel import StopRequestedError
+from possibleworlds.storage import sha256
 
 if TYPE_CHECKING:
     from possibleworlds.data.statistics import FileStatistics, SplitStatistics
@@ -601,7 +602,6 @@ def train(
 
         possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
-    from possibleworlds.data.splits import sha256
     from possibleworlds.training.checkpoint import RUN
     from possibleworlds.training.loop import DATA_FILES, Job, Trainer
     from possibleworlds.training.loop import train as train_network

@@ -30,8 +30,9 @@ from possibleworlds.cli import (
 from possibleworlds.cli_report import answer_with_progress
 from possibleworlds.data.paper import SPLITS
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.pages import duration
 from possibleworlds.parallel import StopRequestedError, stop_requested
+from possibleworlds.report.page import duration
+from possibleworlds.storage import exclusive_folder, held_locks
 
 if TYPE_CHECKING:
     from possibleworlds.experiments.engines import Engine
@@ -177,11 +178,10 @@ def reproduce(
     if budget and preset == "quick":
         raise UserError("a quick run has no search; --budget is for --preset paper")
 
-    from possibleworlds.data.files import alone_in
     from possibleworlds.experiments.engines import LocalEngine
     from possibleworlds.experiments.grid import Budget
-    from possibleworlds.experiments.report import Material, questions, write_report
     from possibleworlds.experiments.reproduce import Reproduction, paper, quick
+    from possibleworlds.report.report import Material, questions, write_report
 
     chosen = paper(Budget.parse(budget or "10h")) if preset == "paper" else quick()
     words = ["possibleworlds", "reproduce", "--preset", preset, "--out", str(folder)]
@@ -192,7 +192,7 @@ def reproduce(
         with ExitStack() as entered:
             stop = entered.enter_context(stop_requested(signal.SIGINT, signal.SIGTERM))
             work = Reproduction(chosen, folder.resolve(), test or [], engine, stop, say)
-            entered.enter_context(alone_in(folder))
+            entered.enter_context(exclusive_folder(folder))
             tests = [str(path.resolve()) for path in test or []]
             work.begin({"preset": preset, "budget": budget, "tests": tests})
             with progress_bars() as progress:
@@ -280,11 +280,10 @@ def show_status(folder: Path) -> None:
 
 def table(searches: "list[Search]", slots: int | None) -> Table:
     """A line for each network and each of its trials; where slots are given, the best alone."""
-    from possibleworlds.experiments import locks
     from possibleworlds.experiments.trials import LOCKS
 
     found = columns("trial", "settings", "progress", "validation", "time left")
-    at_work = locks.held(searches[0].sweep / LOCKS)
+    at_work = held_locks(searches[0].sweep / LOCKS)
     shares = {name: float(said["share"]) for name, said in at_work.items() if "share" in said}
     for search in searches:
         due = search.due()

@@ -41,7 +41,7 @@ def report(
 
         possibleworlds report runs --out report --data data --data published --evaluate
     """
-    from possibleworlds.experiments.report import Material, Wanted, questions, write_report
+    from possibleworlds.report.report import Material, Wanted, questions, write_report
 
     words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     words += [word for folder in data or [] for word in ("--data", str(folder))]
@@ -61,7 +61,7 @@ def report(
 
 def answer_with_progress(asked: "list[Question]", workers: int, stop: Callable[[], bool]) -> None:
     """Evaluate runs, with a progress bar."""
-    from possibleworlds.experiments.report import evaluate
+    from possibleworlds.report.report import evaluate
 
     with progress_bars() as progress:
         bar = progress.add_task("evaluating", total=len(asked))

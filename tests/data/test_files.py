@@ -6,18 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from possibleworlds.data.files import (
-    alone_in,
     data_files,
     format_rows,
     from_published,
     parse_row,
     published,
     read_pairs,
-    replacing,
 )
 from possibleworlds.data.heuristics import heuristics
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, parse, to_text
+from possibleworlds.storage import atomic_write, exclusive_folder
 from tests.conftest import DATA_FORMULAS
 
 
@@ -92,11 +91,11 @@ def test_missing_and_empty_files_are_said_to_be_so(tmp_path: Path) -> None:
 def test_a_file_takes_its_name_only_when_whole(tmp_path: Path) -> None:
     path = tmp_path / "whole.txt"
     path.write_text("old")
-    with suppress(RuntimeError), replacing(path) as file:
+    with suppress(RuntimeError), atomic_write(path) as file:
         file.write("half")
         raise RuntimeError
     assert path.read_text() == "old"
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write("new")
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
@@ -105,20 +104,20 @@ def test_a_file_takes_its_name_only_when_whole(tmp_path: Path) -> None:
 def test_a_folder_has_one_process_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("possibleworlds.data.files.SECONDS_TO_WAIT", 0.1)
+    monkeypatch.setattr("possibleworlds.storage.FOLDER_TIMEOUT", 0.1)
     folder = tmp_path / "new"
-    with alone_in(folder):
+    with exclusive_folder(folder):
         assert not list(folder.iterdir())
-        with pytest.raises(UserError, match="another process is writing"), alone_in(folder):
+        with pytest.raises(UserError, match="another process is writing"), exclusive_folder(folder):
             pass
-        with alone_in(tmp_path):
+        with exclusive_folder(tmp_path):
             pass
-    with suppress(RuntimeError), alone_in(folder):
+    with suppress(RuntimeError), exclusive_folder(folder):
         raise RuntimeError
-    with alone_in(folder):
+    with exclusive_folder(folder):
         pass
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="file: File exists"), alone_in(tmp_path / "file"):
+    with pytest.raises(UserError, match="file: File exists"), exclusive_folder(tmp_path / "file"):
         pass
 
 
@@ -128,7 +127,7 @@ def test_a_full_disk_is_an_error_that_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "data.txt"
     path.write_text("old")
     (tmp_path / ".data.txt.part").symlink_to("/dev/full")
-    with pytest.raises(UserError, match="No space left"), replacing(path) as file:
+    with pytest.raises(UserError, match="No space left"), atomic_write(path) as file:
         file.write("x" * 100_000)
     assert path.read_text() == "old"
 

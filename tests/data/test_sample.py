@@ -5,13 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from possibleworlds.data.groups import SIDE, sample_groups
-from possibleworlds.data.sample import (
-    random_words,
-    sample_codes,
-    spell,
-    table_words,
-    truth_words,
-)
+from possibleworlds.data.sample import random_words, sample_codes, spell, table_words, truth_words
 from possibleworlds.logic import Formula, entails
 from possibleworlds.logic.truth import evaluate_bits, table_columns
 

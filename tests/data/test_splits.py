@@ -21,9 +21,9 @@ from possibleworlds.data.splits import (
     generate,
     paper_splits,
     read_manifest,
-    sha256,
 )
 from possibleworlds.errors import UserError
+from possibleworlds.storage import sha256
 
 TINY = paper_splits(200, 40, 40, 40, 40, 20)
 

@@ -52,7 +52,7 @@ import os, signal, time
 from dataclasses import dataclass
 from pathlib import Path
 from torch import nn
-from possibleworlds.models import Classifier, Model
+from possibleworlds.models import (Classifier, Model)
 
 @dataclass(frozen=True)
 class Settings:

@@ -17,10 +17,10 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments import reproduce
 from possibleworlds.experiments.engines import LocalEngine
 from possibleworlds.experiments.grid import Budget
-from possibleworlds.experiments.report import Material, evaluate, questions, write_report
 from possibleworlds.experiments.reproduce import Planned, Preset, Reproduction
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
+from possibleworlds.report.report import Material, evaluate, questions, write_report
 
 TINY = {"epochs": 1.0, "evaluations": 2}
 

@@ -17,15 +17,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import possibleworlds.cli_experiments  # noqa: F401
 from possibleworlds import cli
-from possibleworlds.data.files import alone_in
-from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.engines import LocalEngine
 from possibleworlds.experiments.grid import Budget, complete
-from possibleworlds.experiments.locks import held
 from possibleworlds.experiments.sweep import Asked, make_plans, searches_of
 from possibleworlds.experiments.trials import Result, Trial, measure, read_result, run_trial
 from possibleworlds.models import resolve
+from possibleworlds.storage import exclusive_folder, held_locks, sha256
 from possibleworlds.training.loop import DATA_FILES
 from tests.experiments.conftest import command, outcome, possible
 
@@ -76,7 +74,7 @@ def test_a_sweep_from_plan_to_evaluation(
 
 def middle_of(sweep: Path) -> list[dict[str, Any]]:
     """What the trials at work say that have begun and are far from their end."""
-    said = held(sweep / "locks").values()
+    said = held_locks(sweep / "locks").values()
     return [trial for trial in said if 0.1 < trial.get("share", 0.0) < 0.5]
 
 
@@ -98,7 +96,7 @@ def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
         running.send_signal(number)
         _, said = running.communicate(timeout=60)
         assert "Traceback" not in said
-        while held(here / "parts" / "locks"):
+        while held_locks(here / "parts" / "locks"):
             time.sleep(0.02)  # the trials of a killed sweep end a moment after it
     assert running.returncode == 130
     assert "given again, goes on" in said
@@ -177,7 +175,7 @@ def trial_on(data: Path) -> Trial:
 
 def test_a_trial_on_which_another_process_stands_still_is_busy(data: Path, tmp_path: Path) -> None:
     trial = trial_on(data)
-    with alone_in(tmp_path / "trials" / trial.name):
+    with exclusive_folder(tmp_path / "trials" / trial.name):
         assert run_trial(tmp_path, trial, data) == "busy"
     assert run_trial(tmp_path, trial, data) == "done"
     assert read_result(tmp_path, trial.name) != Result()
@@ -291,7 +289,7 @@ def test_the_later_steps_of_a_training_count_for_its_length(
 ) -> None:
     monkeypatch.setattr(f"{measure.__module__}.seconds_a_call", operations_a_call)
     settings = {"size": 8, "worlds": 8, "training_worlds": 8, "training_steps": 1}
-    candidates = [{**settings, "plain": share} for share in (1.0, 0.5, 0.0)]
+    candidates = [{**settings, "unguided_fraction": share} for share in (1.0, 0.5, 0.0)]
     plain, half, guided = (
         speed.epoch for speed in measure("guidedworldnet", candidates, data) if speed
     )

@@ -75,7 +75,7 @@ def test_a_score_does_not_depend_on_the_other_rows(
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_weight_is_learnt(name: str) -> None:
-    model = small(name, pooling=1, plain=0.0).train()
+    model = small(name, pooling=1, unguided_fraction=0.0).train()
     rows = [("pq&r|~", "pq>", 1), ("p", "q~", 0), ("pq|", "rs>~t&", 0)]
     batch = whole(pairs_of(rows))
     torch.nn.functional.nll_loss(model(batch), torch.tensor([1, 0, 0])).backward()
@@ -209,7 +209,7 @@ def test_one_sided_networks_see_one_side(name: str, side: str) -> None:
 
 
 def test_the_number_of_worlds_is_free() -> None:
-    model = small("possibleworldnet", gain=1.0)
+    model = small("possibleworldnet", output_init_scale=1.0)
     data = Dataset(pairs_of([("pq&", "p", 1)]))
     few = log_probabilities(model, data)[0, 1]
     model.n_worlds = 300  # type: ignore[assignment]
@@ -229,7 +229,7 @@ def test_guided_worlds_stand_still_at_first() -> None:
 
 
 def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> None:
-    model = small("guidedworldnet", gain=1.0)
+    model = small("guidedworldnet", output_init_scale=1.0)
     assert isinstance(model, GuidedWorldNet)
     letters = "abcdefghijklmnopqrstuvwxyz"
     rows = [(v, v + "~", 0) for v in letters] + [(v + "~", v, 0) for v in letters]
@@ -286,7 +286,7 @@ def test_settings_are_checked() -> None:
 
 def test_worlds_are_corners_unless_they_are_not() -> None:
     for corners, inside in ((True, False), (False, True)):
-        model = small("possibleworldnet", corners=corners)
+        model = small("possibleworldnet", binary_worlds=corners)
         worlds = model.settle(model.draw_worlds(1, 50))
         assert ((worlds.abs() < 1).any()) == inside
         assert worlds.abs().max() <= 1
@@ -295,7 +295,10 @@ def test_worlds_are_corners_unless_they_are_not() -> None:
 
 def test_a_variable_starts_with_a_coordinate_of_its_own() -> None:
     torch.manual_seed(0)
-    without, with_own = small("possibleworldnet", own=0.0), small("possibleworldnet", own=2.0)
+    without, with_own = (
+        small("possibleworldnet", variable_prior=0.0),
+        small("possibleworldnet", variable_prior=2.0),
+    )
     added = (with_own.w4 - without.w4).detach()
     k = added.shape[1]
     own = added[torch.arange(26), torch.arange(26) % k]

@@ -84,10 +84,14 @@ def small(name: str) -> torch.nn.Module:
         "treenet": lambda: TreeNet(TreeNetSettings(size=4, mlp_size=4)),
         "treelstm": lambda: TreeLSTM(TreeLSTMSettings(size=4, mlp_size=4, mlp_layers=3)),
         "possibleworldnet": lambda: PossibleWorldNet(
-            PossibleWorldNetSettings(size=4, world_size=5, worlds=3, gain=1.0, fixed_worlds=True)
+            PossibleWorldNetSettings(
+                size=4, world_size=5, worlds=3, output_init_scale=1.0, fixed_worlds=True
+            )
         ),
         "guidedworldnet": lambda: GuidedWorldNet(
-            GuidedWorldNetSettings(size=4, world_size=5, worlds=3, gain=1.0, corners=False)
+            GuidedWorldNetSettings(
+                size=4, world_size=5, worlds=3, output_init_scale=1.0, binary_worlds=False
+            )
         ),
     }
     return models[name]().double().eval()

@@ -70,7 +70,7 @@ def test_no_network_certifies_a_false_refutation(pairs: list[tuple[str, str]]) -
 
 def test_the_search_never_looks_at_the_same_fixed_worlds_again() -> None:
     torch.manual_seed(1)
-    plain = PossibleWorldNetSettings(size=8, worlds=8, fixed_worlds=True, corners=False)
+    plain = PossibleWorldNetSettings(size=8, worlds=8, fixed_worlds=True, binary_worlds=False)
     model = PossibleWorldNet(plain).eval()
     seen = []
 

@@ -142,7 +142,7 @@ def test_ctrl_c_saves_the_run(data: Path, tmp_path: Path) -> None:
 def test_two_processes_do_not_train_one_run(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("possibleworlds.data.files.SECONDS_TO_WAIT", 0.1)
+    monkeypatch.setattr("possibleworlds.storage.FOLDER_TIMEOUT", 0.1)
     job = quick("treenet", data, tmp_path / "run", resume=True)
 
     def meanwhile(trainer: Trainer) -> None:
@@ -324,7 +324,7 @@ def test_a_loss_that_is_no_number_is_said(data: Path, tmp_path: Path) -> None:
                 data,
                 tmp_path / "run",
                 learning_rate=9.0,
-                clip=0.0,
+                max_grad_norm=0.0,
                 epochs=500.0,
                 mlp_layers=40,
             )
@@ -481,7 +481,7 @@ def test_buffers_and_tied_weights_are_kept(data: Path, tmp_path: Path) -> None:
     code = """
 from dataclasses import dataclass
 from torch import nn
-from possibleworlds.models import Classifier, Model
+from possibleworlds.models import (Classifier, Model)
 
 @dataclass(frozen=True)
 class Settings:

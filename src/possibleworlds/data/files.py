@@ -1,29 +1,19 @@
 """Reading and writing the published line format, `A,B,E,H1,H2,H3`."""
 
-import os
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from possibleworlds.data.heuristics import BIT, Literals, literals, nothing_new
-from possibleworlds.errors import BusyError, StorageError, UserError, quoted
+from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import FormulaError, parse, render
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where nothing keeps two processes apart
-    fcntl = None  # type: ignore[assignment]
 
 FIELDS = "A,B,E,H1,H2,H3"
 BITS = ("0", "1")
 LINES_AT_ONCE = 1000
-SECONDS_TO_WAIT = 5.0
-"""For the workers of a killed process, which outlive it by a second or so."""
 
 T = TypeVar("T")
 
@@ -148,57 +138,3 @@ def count_lines(path: Path) -> int:
             return sum(1 for _ in file)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
-
-
-@contextmanager
-def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """A file to write that takes its name only when it is whole."""
-    part = path.with_name(f".{path.name}.part")
-    how: dict[str, Any] = (
-        {"mode": "wb"} if binary else {"mode": "w", "encoding": "utf-8", "newline": "\n"}
-    )
-    try:
-        with part.open(**how) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise StorageError(f"{path}: {error.strerror}") from None
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """A folder, made if need be, that only one process at a time writes to.
-
-    The lock is on the folder itself: it leaves no file behind, and ends with the process.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY) if fcntl else -1
-    except OSError as error:
-        raise StorageError(f"{folder}: {error.strerror}") from None
-    try:
-        until = time.monotonic() + SECONDS_TO_WAIT
-        while fcntl:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise BusyError(f"{folder}: another process is writing to it") from None
-                time.sleep(0.05)
-                continue
-            except OSError:
-                pass  # a file system without locks
-            break
-        yield
-    finally:
-        if fcntl:
-            # Said at once, as workers have inherited the descriptor.
-            with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-            os.close(descriptor)

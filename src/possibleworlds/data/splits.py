@@ -16,14 +16,7 @@ import numpy as np
 
 import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
-from possibleworlds.data.files import (
-    alone_in,
-    count_lines,
-    format_rows,
-    in_blocks,
-    read_pairs,
-    replacing,
-)
+from possibleworlds.data.files import count_lines, format_rows, in_blocks, read_pairs
 from possibleworlds.data.fourtuples import four_tuples
 from possibleworlds.data.groups import Range, sample_groups
 from possibleworlds.data.keys import pair_keys
@@ -32,6 +25,7 @@ from possibleworlds.data.naive import naive_pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import LETTERS
 from possibleworlds.parallel import OrderedMap, StopRequestedError, ordered_map, stop_requested
+from possibleworlds.storage import atomic_write, exclusive_folder, sha256
 
 Method = Literal["fourtuples", "naive", "mutated", "exam"]
 
@@ -203,7 +197,7 @@ def generate(
         "settings": json.loads(json.dumps([asdict(split) for split in splits])),
     }
     seen = Seen(sum(split.rows for split in splits) + sum(map(count_lines, prune_against)))
-    with alone_in(out):
+    with exclusive_folder(out):
         manifest = open_folder(out, identity, force)
         for path in prune_against:
             remember(path, seen)
@@ -223,7 +217,7 @@ def generate(
 def write_split(path: Path, split: Split, rows: Iterable[str], progress: Report) -> dict[str, Any]:
     """Write the rows of a split to its file, and describe it."""
     digest, written = hashlib.sha256(), 0
-    with stop_requested(signal.SIGINT) as stop, replacing(path) as file:
+    with stop_requested(signal.SIGINT) as stop, atomic_write(path) as file:
         for lines in rows:
             if stop():
                 raise StopRequestedError
@@ -286,7 +280,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def write_manifest(out: Path, manifest: dict[str, Any]) -> None:
     """Put the description of a data set beside it."""
-    with replacing(out / MANIFEST) as file:
+    with atomic_write(out / MANIFEST) as file:
         file.write(json.dumps(manifest, indent=2) + "\n")
 
 
@@ -295,12 +289,3 @@ def remember(path: Path, seen: Seen) -> None:
     for pairs in in_blocks(read_pairs(path)):
         for key in pair_keys((pair.a, pair.b) for pair in pairs):
             seen.add_new([key])
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None

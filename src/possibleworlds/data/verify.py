@@ -11,12 +11,13 @@ import numpy as np
 from possibleworlds.data.files import Pair, in_blocks, parse_row, raw_lines
 from possibleworlds.data.heuristics import heuristics
 from possibleworlds.data.keys import pair_keys
-from possibleworlds.data.splits import MANIFEST, read_manifest, sha256
+from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.sat import DEFAULT_SOLVER
 from possibleworlds.parallel import ordered_map
+from possibleworlds.storage import sha256
 
 CHECKS = ("format", "label", "heuristic", "balance", "structure", "changed", "duplicate", "leak")
 

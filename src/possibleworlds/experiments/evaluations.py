@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from possibleworlds.data.arrays import load_pairs
-from possibleworlds.data.files import alone_in
-from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError
+from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.checkpoint import load_model, read_json, write_json
+from possibleworlds.training.checkpoint import load_model
 from possibleworlds.training.evaluation import describe
 from possibleworlds.training.predictor import Predictor
 
@@ -105,7 +104,7 @@ def answer(question: Question) -> dict[str, Any]:
 
 def keep(question: Question, found: dict[str, Any]) -> None:
     """Put what was found into the folder of the run, where other processes may do the same."""
-    with alone_in(question.run):
+    with exclusive_folder(question.run):
         known = read_evaluations(question.run)
         known[key_of(question.file, question.worlds)] = found
         write_json(question.run / EVALUATION, known)

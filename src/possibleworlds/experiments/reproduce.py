@@ -15,23 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from possibleworlds.data.files import data_files
-from possibleworlds.data.splits import PRESETS, Split, free_splits, generate, sha256
+from possibleworlds.data.splits import PRESETS, Split, free_splits, generate
 from possibleworlds.data.verify import Problem, verify
 from possibleworlds.errors import UserError
-from possibleworlds.experiments import locks
-from possibleworlds.experiments.collect import SELECTED
 from possibleworlds.experiments.engines import Died, Engine
-from possibleworlds.experiments.findings import WORLDS
 from possibleworlds.experiments.grid import SEEDS, Budget
-from possibleworlds.experiments.report import Wanted
-from possibleworlds.experiments.sweep import (
-    DEATHS,
-    EPOCHS,
-    Asked,
-    Search,
-    make_plans,
-    searches_of,
-)
+from possibleworlds.experiments.sweep import DEATHS, EPOCHS, Asked, Search, make_plans, searches_of
 from possibleworlds.experiments.sweep import run as run_sweep
 from possibleworlds.experiments.trials import (
     LOCKS,
@@ -45,7 +34,11 @@ from possibleworlds.experiments.trials import (
 )
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.training.checkpoint import SHIPPED, read_json, read_run, write_json
+from possibleworlds.report.findings import WORLDS
+from possibleworlds.report.report import Wanted
+from possibleworlds.report.runs import SELECTED
+from possibleworlds.storage import held_locks, read_json, sha256, write_json
+from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.loop import DATA_FILES
 from possibleworlds.training.settings import read_settings
 
@@ -296,7 +289,7 @@ class Reproduction:
         left = dict(sorted(lengths.items(), key=lambda item: -item[1]))
 
         def tell() -> None:
-            said = locks.held(self.runs / LOCKS)
+            said = held_locks(self.runs / LOCKS)
             ahead = (left[name] * (1 - said.get(name, {}).get("share", 0.0)) for name in left)
             show(sum(lengths.values()) - sum(ahead))
 

@@ -19,9 +19,7 @@ from typing import Any
 
 import possibleworlds
 from possibleworlds.data.files import count_lines, data_files, read_pairs
-from possibleworlds.data.splits import sha256
 from possibleworlds.errors import BusyError, UserError, reason
-from possibleworlds.experiments import locks
 from possibleworlds.experiments.engines import Died, Engine
 from possibleworlds.experiments.evaluations import key_of, missing
 from possibleworlds.experiments.grid import (
@@ -49,7 +47,7 @@ from possibleworlds.experiments.trials import (
 )
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.training.checkpoint import read_json, write_json
+from possibleworlds.storage import acquire_lock, read_json, sha256, write_json
 from possibleworlds.training.loop import DATA_FILES
 
 FORMAT = 1
@@ -174,7 +172,7 @@ class Search:
 @contextmanager
 def exclusively(sweep: Path, stop: Stop) -> Iterator[Callable[[Any], None]]:
     """What writes sweep.json, to be used by one process at a time."""
-    while not (lock := locks.acquire(sweep / LOCKS / "sweep")):
+    while not (lock := acquire_lock(sweep / LOCKS / "sweep")):
         if stop():
             raise StopRequestedError
 

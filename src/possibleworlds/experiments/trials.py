@@ -22,13 +22,12 @@ import torch
 
 from possibleworlds.data.arrays import pairs_of
 from possibleworlds.data.files import count_lines, read_pairs
-from possibleworlds.data.splits import sha256
 from possibleworlds.errors import BusyError, StorageError, UserError, named
-from possibleworlds.experiments import locks
 from possibleworlds.experiments.evaluations import answer, keep, key_of, missing
 from possibleworlds.experiments.grid import Speed
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import StopRequestedError
+from possibleworlds.storage import acquire_lock, read_json, sha256, write_json
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.loop import DATA_FILES, Job, Trainer, train
@@ -72,7 +71,7 @@ class Result:
 def read_result(sweep: Path, name: str) -> Result | None:
     """How a trial ended, or None if it has not."""
     folder = sweep / TRIALS / name
-    if failed := checkpoint.read_json(folder / FAILED):
+    if failed := read_json(folder / FAILED):
         return Result(failure=str(failed.get("reason")))
     if not (folder / checkpoint.RUN).exists():
         return None
@@ -92,7 +91,7 @@ def record_failure(sweep: Path, name: str, reason: str) -> None:
     """Note why a trial cannot be had; it is not tried again until its folder is removed."""
     folder = sweep / TRIALS / name
     folder.mkdir(parents=True, exist_ok=True)
-    checkpoint.write_json(folder / FAILED, {"reason": reason})
+    write_json(folder / FAILED, {"reason": reason})
 
 
 class LockLostError(Exception):
@@ -104,7 +103,7 @@ def run_trial(sweep: Path, trial: Trial, data: Path) -> Ending:
     check_shared(sweep, *(data / name for name in DATA_FILES))
     if trial.data != {name: sha256(data / name) for name in DATA_FILES}:
         raise UserError(f"{data} has changed since this was planned")
-    lock = locks.acquire(sweep / LOCKS / trial.name)
+    lock = acquire_lock(sweep / LOCKS / trial.name)
     if lock is None:
         return "busy"
 
@@ -147,7 +146,7 @@ def check_shared(*paths: Path) -> None:
 def evaluate_trial(sweep: Path, name: str, files: Sequence[Path]) -> Ending:
     """Evaluate a trial at its best validation step on every file, each once."""
     check_shared(sweep / TRIALS / name, *files)
-    lock = locks.acquire(sweep / LOCKS / name)
+    lock = acquire_lock(sweep / LOCKS / name)
     if lock is None:
         return "busy"
     try:

@@ -11,17 +11,7 @@ from functools import cache
 from typing import Literal
 
 from possibleworlds.errors import UserError, quoted, shortened
-from possibleworlds.logic.formula import (
-    AND,
-    ARITY,
-    FALSE,
-    IFF,
-    IMPLIES,
-    NOT,
-    OR,
-    TRUE,
-    Formula,
-)
+from possibleworlds.logic.formula import AND, ARITY, FALSE, IFF, IMPLIES, NOT, OR, TRUE, Formula
 
 Style = Literal["unicode", "ascii", "latex", "published"]
 

@@ -29,13 +29,13 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     worlds: int = 64
     steps: int = 24  # T
     step_length: float = 0.5
-    plain: float = 0.5  # the share of training, at first, with worlds that do not move
+    unguided_fraction: float = 0.5  # the share of training, at first, with worlds that do not move
     # Then each batch has a search of its own, with steps bolder than those it is asked with later,
     # as what it has not learnt to withstand misleads the network:
     training_step_length: float = 1.0
     training_steps: int = 12  # 1 to so many steps, and
     training_worlds: int = 64  # a quarter of so many to so many worlds, where
-    training_visits: int = 256  # worlds x (steps + 1) is at most so much
+    training_evaluations: int = 256  # worlds x (steps + 1) is at most so much
 
 
 class GuidedWorldNet(PossibleWorldNet):
@@ -62,7 +62,7 @@ class GuidedWorldNet(PossibleWorldNet):
 
     def imagine(self, batch: Batch) -> Imagined:
         """Evaluate each pair in worlds that a search has led to."""
-        learning_plainly = self.training and self.share_trained < self.settings.plain
+        learning_plainly = self.training and self.share_trained < self.settings.unguided_fraction
         if self.steps == 0 or learning_plainly:
             return super().imagine(batch)
         pairs = len(batch.left)
@@ -78,7 +78,7 @@ class GuidedWorldNet(PossibleWorldNet):
         s = self.settings
         steps = 1 + int(torch.randint(s.training_steps, ()))
         n = round(s.training_worlds * 4.0 ** -torch.rand(()).item())
-        return max(1, min(n, s.training_visits // (steps + 1))), steps
+        return max(1, min(n, s.training_evaluations // (steps + 1))), steps
 
     def find(self, batch: Batch, worlds: Tensor, steps: int) -> Imagined:
         """Search each pair's worlds for a refutation."""

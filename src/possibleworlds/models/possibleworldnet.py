@@ -4,10 +4,11 @@ What the paper leaves open, and what makes it learn at all: worlds are drawn ane
 the product over them is taken in log space, and f starts with large weights and with a bias that
 puts P(A entails B) at one half, so that the loss does not start on a plateau.
 
-What makes it learn well is a prior on what a world is: its numbers are -1 or 1 (`corners`), and W4
-of each variable starts with a coordinate of its own, all in one direction (`own`), so that a world
-begins as something like a yes or no for each variable. What those mean to the operators and to f is
-learnt, W4 itself is free to change, and `corners=false`, `own=0` are the worlds without the prior.
+What makes it learn well is a prior on what a world is: its components are -1 or 1
+(`binary_worlds`), and each variable's W4 is initialised with a component of its own, all in one
+direction (`variable_prior`), so that a world starts out close to a truth value per variable. What
+these mean to the operators and to f is learnt, and W4 itself is free to change;
+`binary_worlds=false`, `variable_prior=0` are the paper's worlds, without the prior.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class PossibleWorldNetSettings:
     size: int = 32  # d, of the vectors that stand for a formula in a world
     world_size: int = 26  # k, of the vectors that stand for a world
     worlds: int = 128  # n
-    corners: bool = True  # worlds have numbers of -1 and 1, not all those between
-    own: float = 2.0  # how much of its own coordinate of the world a variable starts with
+    binary_worlds: bool = True  # components are -1 or 1, not uniform on [-1, 1]
+    variable_prior: float = 2.0  # initial weight of a variable's own component of the world
     fixed_worlds: bool = False  # the same in every batch
-    seed_of_worlds: int = 0  # where they are fixed
-    gain: float = 12.0  # of W_f at the start, over the usual
+    world_seed: int = 0  # where they are fixed
+    output_init_scale: float = 12.0  # of W_f at the start, over the usual
 
 
 class Imagined(NamedTuple):
@@ -50,7 +51,7 @@ class PossibleWorldNet(Model):
 
     settings_class: ClassVar[type] = PossibleWorldNetSettings
     training_defaults: ClassVar[dict[str, Any]] = {"learning_rate": 2e-3}
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"seed_of_worlds"})
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"world_seed"})
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
         "size": [32, 64],
@@ -68,18 +69,18 @@ class PossibleWorldNet(Model):
         self.b1 = nn.Parameter(uniform(N_OPERATORS, d, fan_in=2 * d))
         self.f = nn.Linear(2 * d, 1)
         with torch.no_grad():
-            self.f.weight *= s.gain
+            self.f.weight *= s.output_init_scale
             self.f.bias.fill_(math.log(s.worlds / 0.7))
             direction = nn.functional.normalize(torch.randn(d), dim=0)
             for variable in range(N_VARIABLES):
-                self.w4[variable, variable % k] += s.own * direction
+                self.w4[variable, variable % k] += s.variable_prior * direction
         self.workspace = Workspace()
 
     def draw_worlds(self, *shape: int) -> Tensor:
         """Imagine worlds: [*shape, k] of numbers uniform on [-1, 1]."""
         generator = None
         if self.settings.fixed_worlds:
-            seed = self.settings.seed_of_worlds + self.n_passed
+            seed = self.settings.world_seed + self.n_passed
             generator = torch.Generator().manual_seed(seed)
         # Drawn on the CPU, so that they are the same on every device.
         worlds = torch.rand(*shape, self.settings.world_size, generator=generator)
@@ -87,7 +88,7 @@ class PossibleWorldNet(Model):
 
     def settle(self, worlds: Tensor) -> Tensor:
         """Put each world into the corner of [-1, 1]^k that it is nearest to, if they live there."""
-        return 1 - 2 * (worlds < 0).to(worlds) if self.settings.corners else worlds
+        return 1 - 2 * (worlds < 0).to(worlds) if self.settings.binary_worlds else worlds
 
     @property
     def parameters_of_sat3(self) -> Parameters:

@@ -16,14 +16,7 @@ from torch import Tensor, nn
 
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.classifier import Classifier
-from possibleworlds.models.trees import (
-    N_OPERATORS,
-    N_VARIABLES,
-    SLOTS,
-    Batch,
-    Calls,
-    by_operator,
-)
+from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, SLOTS, Batch, Calls, by_operator
 
 
 @dataclass(frozen=True)

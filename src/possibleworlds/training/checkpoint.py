@@ -9,7 +9,6 @@ Files are replaced whole, and the state holds all that must fit together, so tha
 killed at any moment. Nothing is ever unpickled.
 """
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,11 @@ from safetensors.torch import save
 from torch import Tensor
 
 import possibleworlds
-from possibleworlds.data.files import replacing
 from possibleworlds.errors import UserError, quoted, reason, shortened
 from possibleworlds.logic.formula import LETTERS, OPERATORS
 from possibleworlds.models.base import Model
 from possibleworlds.models.registry import LARGEST, REGISTRY, make_settings, resolve
+from possibleworlds.storage import atomic_write, read_json
 from possibleworlds.training.settings import TrainingSettings
 
 FORMAT = 1
@@ -71,25 +70,6 @@ def describe_run(
     }
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Replace a JSON file."""
-    with replacing(path) as file:
-        file.write(json.dumps(value, indent=2) + "\n")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """What a JSON file holds: an object, or nothing where there is no file."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} cannot be read: {reason(error)}") from None
-    if not isinstance(found, dict):
-        raise UserError(f"{path} does not hold an object")
-    return found
-
-
 def read_run(folder: Path) -> dict[str, Any]:
     """What run.json says, checked."""
     path = folder / RUN
@@ -133,7 +113,7 @@ def make_model(run: dict[str, Any], folder: Path, tensors: dict[str, Tensor]) ->
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
     """Replace a safetensors file."""
     plain = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
-    with replacing(path, binary=True) as file:
+    with atomic_write(path, binary=True) as file:
         file.write(save(plain, metadata))
 
 

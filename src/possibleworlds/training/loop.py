@@ -15,12 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from possibleworlds.data.arrays import load_pairs
-from possibleworlds.data.files import alone_in, replacing
-from possibleworlds.data.splits import sha256
 from possibleworlds.errors import UserError, reason
 from possibleworlds.models.base import Model
 from possibleworlds.models.registry import check_kinds, resolve
 from possibleworlds.parallel import StopRequestedError, stop_requested
+from possibleworlds.storage import atomic_write, exclusive_folder, sha256, write_json
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.evaluation import log_probabilities
@@ -108,12 +107,12 @@ class Trainer:
         loss = self.model.loss(answer, labels)
         self.optimizer.zero_grad()
         loss.backward()
-        if settings.clip:
-            nn.utils.clip_grad_norm_(self.weights.values(), settings.clip)
+        if settings.max_grad_norm:
+            nn.utils.clip_grad_norm_(self.weights.values(), settings.max_grad_norm)
         self.optimizer.step()
         progress.step += 1
         # The average starts short, so that it is not held back by where the weights began.
-        decay = min(settings.average, progress.step / (progress.step + 10))
+        decay = min(settings.ema_decay, progress.step / (progress.step + 10))
         with torch.no_grad():
             torch._foreach_lerp_(
                 list(self.averages.values()), list(self.weights.values()), 1 - decay
@@ -153,7 +152,7 @@ class Trainer:
         tensors |= {f"buffer.{name}": buffer for name, buffer in self.buffers.items()}
         for name, weight in self.weights.items():
             tensors[f"weight.{name}"] = weight.detach()
-            tensors[f"average.{name}"] = self.averages[name]
+            tensors[f"ema.{name}"] = self.averages[name]
             for key, value in self.optimizer.state[weight].items():
                 tensors[f"{key}.{name}"] = value
         return tensors, {"progress": json.dumps(vars(self.progress))}
@@ -173,7 +172,7 @@ class Trainer:
             for name, weight in self.weights.items():
                 with torch.no_grad():
                     weight.copy_(stored("weight", name, weight))
-                self.averages[name].copy_(stored("average", name, weight))
+                self.averages[name].copy_(stored("ema", name, weight))
                 if self.progress.step:
                     self.optimizer.state[weight] = {
                         "step": stored("step", name, torch.zeros((), device=weight.device)),
@@ -233,14 +232,14 @@ def train(
     trainer = Trainer(model, training, train_set, validate_set, seed)
     description = checkpoint.describe_run(job.model, settings, training, seed, data)
     state = job.out / checkpoint.STATE
-    with alone_in(job.out):
+    with exclusive_folder(job.out):
         if not run and open_run(job, kind, data):
             raise UserError(f"{job.out}: another process has begun a run in it")
         if run and state.exists():
             trainer.restore(*checkpoint.load_tensors(state), state)
             save(trainer, job.out, description)
         else:
-            checkpoint.write_json(job.out / checkpoint.RUN, description)
+            write_json(job.out / checkpoint.RUN, description)
         run_to_the_end(trainer, job.out, description, on_step, on_evaluation)
     return trainer
 
@@ -348,6 +347,6 @@ def save(trainer: Trainer, out: Path, description: dict[str, Any]) -> None:
         "parameters": sum(weight.numel() for weight in trainer.weights.values()),
         "finished": trainer.share_done >= 1,
     }
-    with replacing(out / checkpoint.METRICS) as file:
+    with atomic_write(out / checkpoint.METRICS) as file:
         file.writelines(json.dumps(line) + "\n" for line in progress.history)
-    checkpoint.write_json(out / checkpoint.RUN, {**description, "metrics": metrics})
+    write_json(out / checkpoint.RUN, {**description, "metrics": metrics})

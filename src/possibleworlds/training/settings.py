@@ -21,8 +21,8 @@ class TrainingSettings:
     epochs: float = 10.0
     minutes: float = 0.0  # instead of epochs, where it is not 0
     schedule: str = "cosine"  # of the learning rate, down to 0; or "constant"
-    average: float = 0.999  # moving average of the weights, which is what is kept; 0 for none
-    clip: float = 1.0  # the largest norm of a gradient; 0 for none
+    ema_decay: float = 0.999  # moving average of the weights, which is what is kept; 0 for none
+    max_grad_norm: float = 1.0  # the largest norm of a gradient; 0 for none
     evaluations: int = 20  # on the validation set, evenly over the run
     validation_rows: int = 0  # only so many of it, for networks that are slow to ask; 0 for all
 
@@ -35,8 +35,8 @@ class TrainingSettings:
             "permute_after": self.permute_after < 0,
             "epochs": not 0 < self.epochs < 1e6,
             "schedule": self.schedule not in ("cosine", "constant"),
-            "average": not 0 <= self.average < 1,
-            "clip": not 0 <= self.clip < math.inf,
+            "ema_decay": not 0 <= self.ema_decay < 1,
+            "max_grad_norm": not 0 <= self.max_grad_norm < math.inf,
             "evaluations": self.evaluations < 1,
             "validation_rows": self.validation_rows < 0,
         }

@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from possibleworlds.experiments.collect import Value
-from possibleworlds.experiments.findings import FEWEST_ROWS, WITH_WORLDS, Found
 from possibleworlds.models.registry import REGISTRY
+from possibleworlds.report.findings import FEWEST_ROWS, WITH_WORLDS, Found
+from possibleworlds.report.runs import Value
 
 COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 LINES = "-", "--", ":"

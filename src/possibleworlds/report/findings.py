@@ -23,9 +23,9 @@ from possibleworlds.data.statistics import (
     split_statistics,
 )
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.collect import DataFolder, Group, Run, Value, grouped
 from possibleworlds.experiments.evaluations import digest, key_of, parts_of
 from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.report.runs import DataFolder, Group, Run, Value, grouped
 from possibleworlds.training.checkpoint import RUN
 from possibleworlds.training.settings import read_settings
 

@@ -14,21 +14,9 @@ import torch
 
 import possibleworlds
 from possibleworlds.data import paper
-from possibleworlds.data.files import replacing
 from possibleworlds.data.paper import SPLITS, TABLE_1
 from possibleworlds.data.statistics import NEW_VARIABLES, SIDES
 from possibleworlds.errors import UserError
-from possibleworlds.experiments import figures, findings
-from possibleworlds.experiments.collect import (
-    DataFolder,
-    Group,
-    Run,
-    Value,
-    choose,
-    find_data,
-    find_runs,
-    grouped,
-)
 from possibleworlds.experiments.evaluations import (
     Question,
     answer,
@@ -38,23 +26,21 @@ from possibleworlds.experiments.evaluations import (
     missing,
     parts_of,
 )
-from possibleworlds.experiments.findings import (
-    SAMPLED_SPLITS,
-    TESTS,
-    WITH_WORLDS,
-    WORLDS,
-    Found,
-)
-from possibleworlds.experiments.pages import (
-    Code,
-    Picture,
-    Section,
-    Table,
-    duration,
-    to_html,
-    to_markdown,
-)
 from possibleworlds.parallel import StopRequestedError, ordered_map
+from possibleworlds.report import figures, findings
+from possibleworlds.report.findings import SAMPLED_SPLITS, TESTS, WITH_WORLDS, WORLDS, Found
+from possibleworlds.report.page import Code, Picture, Section, Table, duration, to_html, to_markdown
+from possibleworlds.report.runs import (
+    DataFolder,
+    Group,
+    Run,
+    Value,
+    choose,
+    find_data,
+    find_runs,
+    grouped,
+)
+from possibleworlds.storage import atomic_write
 
 TITLE = "Can neural networks understand logical entailment?"
 PAGE = "report.html"
@@ -208,7 +194,7 @@ def write_report(wanted: Wanted, out: Path, say: Say) -> Path:
 
 def write(path: Path, text: str) -> None:
     """Replace a text file."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(text)
 
 

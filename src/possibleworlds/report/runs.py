@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from possibleworlds.data.files import data_files
-from possibleworlds.data.splits import MANIFEST, read_manifest, sha256
+from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError, reason
 from possibleworlds.experiments.evaluations import Evaluations, are_numbers, read_evaluations
 from possibleworlds.experiments.sweep import SWEEP, read_sweep
 from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import REGISTRY
-from possibleworlds.training.checkpoint import METRICS, RUN, read_json, read_run
+from possibleworlds.storage import read_json, sha256
+from possibleworlds.training.checkpoint import METRICS, RUN, read_run
 from possibleworlds.training.loop import DATA_FILES
 
 SELECTED = "selected.json"

@@ -11,9 +11,13 @@ import pytest
 from possibleworlds.data.paper import TABLE_1
 from possibleworlds.data.splits import free_splits, generate, paper_splits
 from possibleworlds.errors import UserError
-from possibleworlds.experiments import collect, figures, findings, pages
 from possibleworlds.experiments.evaluations import evaluate_into, missing, read_evaluations
-from possibleworlds.experiments.report import (
+from possibleworlds.logic.formula import LETTERS, OPERATORS
+from possibleworlds.models.registry import REGISTRY
+from possibleworlds.report import figures, findings
+from possibleworlds.report import page as pages
+from possibleworlds.report import runs as collect
+from possibleworlds.report.report import (
     Material,
     Wanted,
     best,
@@ -22,8 +26,6 @@ from possibleworlds.experiments.report import (
     results_table,
     write_report,
 )
-from possibleworlds.logic.formula import LETTERS, OPERATORS
-from possibleworlds.models.registry import REGISTRY
 from possibleworlds.training.loop import Job, train
 
 

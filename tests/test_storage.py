@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from possibleworlds import storage
 from possibleworlds.errors import StorageError
-from possibleworlds.experiments import locks
+from possibleworlds.storage import acquire_lock, held_locks, read_lock
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "BEAT", 0.05)
-    monkeypatch.setattr(locks, "PATIENCE", 1.0)
-    monkeypatch.setattr(locks, "PATIENCE_WITHOUT_PROCESS", 0.2)
+    monkeypatch.setattr(storage, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(storage, "LOCK_TIMEOUT", 1.0)
+    monkeypatch.setattr(storage, "DEAD_PROCESS_TIMEOUT", 0.2)
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -30,15 +31,15 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def test_a_lock_is_held_by_one_and_given_back(tmp_path: Path) -> None:
-    first = locks.acquire(tmp_path / "x")
+    first = acquire_lock(tmp_path / "x")
     assert first
     first.progress = {"share": 0.5}
-    assert locks.acquire(tmp_path / "x") is None
-    assert locks.acquire(tmp_path / "y")
-    until(lambda: locks.held(tmp_path)["x"].get("share") == 0.5)
+    assert acquire_lock(tmp_path / "x") is None
+    assert acquire_lock(tmp_path / "y")
+    until(lambda: held_locks(tmp_path)["x"].get("share") == 0.5)
     first.release()
-    assert "x" not in locks.held(tmp_path)
-    second = locks.acquire(tmp_path / "x")
+    assert "x" not in held_locks(tmp_path)
+    second = acquire_lock(tmp_path / "x")
     assert second
     assert [path.name for path in tmp_path.glob("x*")] == ["x.1"]
     second.release()
@@ -46,25 +47,25 @@ def test_a_lock_is_held_by_one_and_given_back(tmp_path: Path) -> None:
 
 def test_a_lock_that_cannot_be_read_or_made(tmp_path: Path) -> None:
     (tmp_path / "x.0").mkdir()
-    assert "unreadable" in locks.read(tmp_path / "x.0")
+    assert "unreadable" in read_lock(tmp_path / "x.0")
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="file/x: File exists"):
-        locks.acquire(tmp_path / "file" / "x")
+        acquire_lock(tmp_path / "file" / "x")
 
 
 def hold(path: Path) -> None:
-    locks.acquire(path)
+    acquire_lock(path)
     time.sleep(60)
 
 
 def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
     process = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "x",))
     process.start()
-    until(lambda: bool(locks.held(tmp_path)))
-    assert locks.acquire(tmp_path / "x") is None
+    until(lambda: bool(held_locks(tmp_path)))
+    assert acquire_lock(tmp_path / "x") is None
     os.kill(process.pid or 0, signal.SIGKILL)
     process.join()
-    lock = locks.acquire(tmp_path / "x")
+    lock = acquire_lock(tmp_path / "x")
     assert lock
     lock.release()
 
@@ -72,9 +73,9 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
 def test_a_holder_that_stood_still_finds_its_lock_lost(tmp_path: Path) -> None:
     process = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "x",))
     process.start()
-    until(lambda: bool(locks.held(tmp_path)))
+    until(lambda: bool(held_locks(tmp_path)))
     os.kill(process.pid or 0, signal.SIGSTOP)
-    taken = locks.acquire(tmp_path / "x")  # only after it has been patient
+    taken = acquire_lock(tmp_path / "x")  # only after it has been patient
     assert taken
     os.kill(process.pid or 0, signal.SIGCONT)
     time.sleep(0.3)
@@ -87,7 +88,7 @@ def test_a_holder_that_stood_still_finds_its_lock_lost(tmp_path: Path) -> None:
 
 
 def compete(path: Path, wins: Path, everyone: Barrier) -> None:
-    lock = locks.acquire(path)
+    lock = acquire_lock(path)
     if lock:
         with wins.open("a") as file:
             file.write("won\n")

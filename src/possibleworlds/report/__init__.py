@@ -1,0 +1,1 @@
+"""Results of runs as tables and figures on one page."""
