@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 import torch
 from pages import commit, replace_part
 
-from possibleworlds.cli import cores
+from possibleworlds.cli.console import cores
 from possibleworlds.data.arrays import pairs_of
 from possibleworlds.data.files import format_rows, read_pairs
 from possibleworlds.errors import UserError

@@ -182,7 +182,17 @@ def test_importing_the_package_and_its_data_is_light() -> None:
         "import sys, time; start = time.process_time(); import possibleworlds;"
         "assert time.process_time() - start < 0.2;"
         "import possibleworlds.data.splits, possibleworlds.data.verify, possibleworlds.cli;"
-        "import possibleworlds.cli_experiments;"
         "assert not {'torch', 'matplotlib', 'ray'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_app_holds_every_command_once_it_is_imported() -> None:
+    code = (
+        "import sys, typer; from possibleworlds.cli import app;"
+        "print(*typer.main.get_command(app).commands);"
+        "assert not {'torch', 'matplotlib', 'ray'} & sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    commands = "entails show generate verify stats train evaluate predict models"
+    assert done.stdout.split() == [*commands.split(), "sweep", "reproduce", "report"]

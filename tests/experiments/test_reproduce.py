@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from possibleworlds import cli_experiments
+from possibleworlds.cli import experiments
 from possibleworlds.data.splits import free_splits, generate, paper_splits
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import reproduce
@@ -199,4 +199,4 @@ def test_folders_to_test_with_have_names_of_their_own(tmp_path: Path) -> None:
 
 def test_budget_needs_a_search() -> None:
     with pytest.raises(UserError, match="--budget is for --preset paper"):
-        cli_experiments.reproduce(budget="2h")
+        experiments.reproduce(budget="2h")

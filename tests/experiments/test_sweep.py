@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import possibleworlds.cli_experiments  # noqa: F401
 from possibleworlds import cli
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.engines import LocalEngine

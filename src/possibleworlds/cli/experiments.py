@@ -1,4 +1,4 @@
-"""The commands of the experiments, which join those of cli.py."""
+"""The commands `sweep` and `reproduce`."""
 
 import json
 import math
@@ -14,20 +14,20 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from possibleworlds.cli import (
+from possibleworlds.cli.console import (
     CORES,
     Address,
     EngineOption,
     Workers,
-    app,
     columns,
     err,
     interrupted,
     named_bars,
+    new_group,
     out,
     progress_bars,
 )
-from possibleworlds.cli_report import answer_with_progress
+from possibleworlds.cli.report import answer_with_progress
 from possibleworlds.data.paper import SPLITS
 from possibleworlds.errors import UserError
 from possibleworlds.parallel import StopRequestedError, stop_requested
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from possibleworlds.experiments.grid import Plan
     from possibleworlds.experiments.sweep import Search
 
+app = new_group()
 SHOWN = 3
 """How many of the best trials of a network the live table shows."""
 

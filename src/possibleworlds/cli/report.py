@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from possibleworlds.cli import CORES, Workers, app, err, interrupted, progress_bars
+from possibleworlds.cli.console import CORES, Workers, err, interrupted, new_group, progress_bars
 from possibleworlds.errors import UserError
 from possibleworlds.parallel import StopRequestedError, stop_requested
 
 if TYPE_CHECKING:
     from possibleworlds.experiments.evaluations import Question
+
+app = new_group()
 
 
 @app.command()

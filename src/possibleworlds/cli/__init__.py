@@ -1,0 +1,79 @@
+"""The command `possibleworlds`: parse the arguments, call the package, print.
+
+Data goes to standard output, words for people beside it to standard error. Exit codes: 0 for yes
+and for success, 1 for no and for problems found, 2 for input that cannot be used.
+"""
+
+import os
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+import possibleworlds
+from possibleworlds.cli import data, experiments, logic, report, training
+from possibleworlds.cli.console import fail
+from possibleworlds.errors import UserError
+
+app = typer.Typer(
+    name="possibleworlds",
+    help="Propositional entailment: exact answers, data with guarantees, networks that learn it.",
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+for group in (logic, data, training, experiments, report):
+    app.add_typer(group.app)
+
+USAGE_ERROR: Any = typer.BadParameter.__base__
+"""What is raised for arguments that do not fit; typer gives it no name of its own."""
+
+
+def main() -> None:
+    """Run the command, with one clear line for whatever a user can do wrong."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code)
+    except UserError as error:
+        fail(str(error))
+    except USAGE_ERROR as error:
+        fail(error.format_message())
+    except typer.Abort:
+        sys.exit(130)  # Ctrl-C before there was anything to save
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "safetensors", "matplotlib"):
+            raise
+        fail(f"{error.name} is missing: pip install 'possibleworlds[train]'")
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is not written yet
+        fail(f"{error.filename or 'standard output'}: {error.strerror}")
+    except (MemoryError, OverflowError):
+        fail("not enough memory for that")
+    except RuntimeError as error:  # which is what torch raises
+        if "allocate memory" not in str(error):
+            raise
+        fail("not enough memory for that")
+
+
+def version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        print(possibleworlds.__version__)
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    _: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Propositional entailment: exact answers, data with guarantees, networks that learn it."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
