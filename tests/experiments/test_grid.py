@@ -169,11 +169,13 @@ def test_a_search_in_which_all_fail_is_over(tmp_path: Path) -> None:
     assert search.selection() is None
 
 
-def test_of_the_whole_grid_the_setting_with_the_best_seed_is_selected(tmp_path: Path) -> None:
+def test_of_the_whole_grid_the_settings_with_the_best_mean_are_selected(tmp_path: Path) -> None:
     plan = paper_plan(resolve("linear-bow"), 1.0, 0, [Speed()])
     search = Search(tmp_path, "linear-bow", plan, {})
-    accuracies = {0: (0.9, 0.5, 0.5), 1: (0.8, 0.8, 0.8)}
+    accuracies = {0: (0.9, 0.5, 0.5), 1: (0.7, 0.8, 0.75)}
     for name, (candidate, trial) in search.rungs[0].items():
         search.results[name] = Result(accuracies.get(candidate, (0.5,) * 3)[trial.seed])
     assert search.due() == []
-    assert list(search.selected().values()) == [0.9, 0.5, 0.5]
+    assert list(search.selected().values()) == [0.8, 0.75, 0.7]
+    names = [trial.name for candidate, trial in search.rungs[0].values() if candidate == 1]
+    assert list(search.selected()) == [names[1], names[2], names[0]]

@@ -11,7 +11,7 @@ import pytest
 from possibleworlds.data.paper import TABLE_1
 from possibleworlds.data.splits import free_splits, generate, paper_splits
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.evaluations import evaluate_into, missing, read_evaluations
+from possibleworlds.experiments.evaluations import evaluate_into, pending_tasks, read_evaluations
 from possibleworlds.logic.formula import LETTERS, OPERATORS
 from possibleworlds.models.registry import REGISTRY
 from possibleworlds.report import figures, findings
@@ -284,8 +284,8 @@ def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> N
     files = [trained / "data" / "test_easy.txt", trained / "naive" / "test_easy.txt"]
     again = evaluate_into(trained / "runs" / "w4", files[:1], worlds=2)
     assert "data/test_easy@2" in again
-    assert missing(trained / "runs" / "w4", files[:1], 2) == []
-    assert len(missing(trained / "runs" / "w4", files[:1], 3)) == 1
+    assert pending_tasks(trained / "runs" / "w4", files[:1], 2) == []
+    assert len(pending_tasks(trained / "runs" / "w4", files[:1], 3)) == 1
     assert "naive/test_easy" in read_evaluations(trained / "runs" / "naive-left")
 
 
@@ -492,7 +492,7 @@ def broken_sweep(folder: Path) -> None:
         (broken_evaluation, "evaluation.json does not hold evaluations"),
         (broken_metrics, "metrics.jsonl cannot be read"),
         (broken_sweep, "sweep.json does not hold an object"),
-        (spoiled("../selected.json", ["selected"], 3), "what it has selected cannot be read"),
+        (spoiled("../selected.json", ["selected"], 3), "the selection cannot be read"),
     ],
 )
 def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.parallel import StopRequestedError, stop_requested
 
 if TYPE_CHECKING:
-    from possibleworlds.experiments.evaluations import Question
+    from possibleworlds.experiments.evaluations import EvaluationTask
 
 app = new_group()
 
@@ -61,7 +61,9 @@ def report(
     err.print(f"written: {page}", markup=False, soft_wrap=True)
 
 
-def answer_with_progress(asked: "list[Question]", workers: int, stop: Callable[[], bool]) -> None:
+def answer_with_progress(
+    asked: "list[EvaluationTask]", workers: int, stop: Callable[[], bool]
+) -> None:
     """Evaluate runs, with a progress bar."""
     from possibleworlds.report.report import evaluate
 

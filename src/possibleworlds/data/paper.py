@@ -68,3 +68,6 @@ PERMUTATION_GAIN = {
     "treelstm": (7, 15),
 }
 """Points of accuracy that symbol permutation gained, from and to, where section 5 names them."""
+
+WORLDS = (1, 4, 16, 32, 64, 128, 256)
+"""The numbers of worlds that section 5 compares."""

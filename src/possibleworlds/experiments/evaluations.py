@@ -1,7 +1,7 @@
 """Evaluations of a run, kept in its folder as evaluation.json.
 
-A key is FOLDER/FILE, like "data/test_easy"; with "@64" at its end where a network with worlds was
-asked with 64 of them instead of those of its training.
+A key is FOLDER/FILE, like "data/test_easy"; with "@64" at its end where a network was evaluated
+with 64 worlds instead of as many as in training.
 """
 
 import math
@@ -24,24 +24,24 @@ EVALUATION = "evaluation.json"
 Evaluations = dict[str, dict[str, Any]]
 
 
-def key_of(file: Path, worlds: int | None = None) -> str:
-    """What the evaluation on a file is called."""
-    asked = f"@{worlds}" if worlds else ""
-    return f"{file.resolve().parent.name}/{file.stem}{asked}"
+def evaluation_key(file: Path, worlds: int | None = None) -> str:
+    """Name the evaluation on a file."""
+    suffix = f"@{worlds}" if worlds else ""
+    return f"{file.resolve().parent.name}/{file.stem}{suffix}"
 
 
-def parts_of(key: str) -> tuple[str, str]:
-    """The file of an evaluation; and the number of worlds, if it is not that of the training."""
+def split_key(key: str) -> tuple[str, str]:
+    """Split a key into that of the file and the number of worlds, empty if that of training."""
     file, _, worlds = key.rpartition("@")
     return (file, worlds) if file and worlds.isdecimal() else (key, "")
 
 
 def read_evaluations(run: Path) -> Evaluations:
-    """What is known of a run, by file; nothing where it was never evaluated."""
-    found = read_json(run / EVALUATION)
-    if not all(map(is_evaluation, found.values())):
+    """Read the evaluations of a run, none where it was never evaluated."""
+    stored = read_json(run / EVALUATION)
+    if not all(map(is_evaluation, stored.values())):
         raise UserError(f"{run / EVALUATION} does not hold evaluations")
-    return found
+    return stored
 
 
 def is_evaluation(value: Any) -> bool:
@@ -67,22 +67,24 @@ def are_numbers(values: Iterable[Any]) -> bool:
     return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
 
 
-class Question(NamedTuple):
-    """A run to be evaluated on a file, with other worlds than its own if their number is given."""
+class EvaluationTask(NamedTuple):
+    """A run to be evaluated on a file, with another number of worlds than its own if one is set."""
 
     run: Path
     file: Path
     worlds: int | None = None
 
 
-def missing(run: Path, files: Sequence[Path], worlds: int | None = None) -> list[Question]:
-    """What is not known of a run on these files as they are."""
-    found = read_evaluations(run)
+def pending_tasks(
+    run: Path, files: Sequence[Path], worlds: int | None = None
+) -> list[EvaluationTask]:
+    """List the files, as they are now, on which a run has not been evaluated."""
+    stored = read_evaluations(run)
 
-    def is_known(file: Path) -> bool:
-        return found.get(key_of(file, worlds), {}).get("sha256") == digest(file)
+    def is_current(file: Path) -> bool:
+        return stored.get(evaluation_key(file, worlds), {}).get("sha256") == digest(file)
 
-    return [Question(run, file, worlds) for file in files if not is_known(file)]
+    return [EvaluationTask(run, file, worlds) for file in files if not is_current(file)]
 
 
 digest = cache(sha256)
@@ -90,28 +92,28 @@ digest = cache(sha256)
 
 @cache
 def dataset(file: Path) -> Dataset:
-    """A file, ready for many networks."""
+    """Read a file, once for all networks."""
     return Dataset(load_pairs(file))
 
 
-def answer(question: Question) -> dict[str, Any]:
-    """How often a run is right on a file."""
-    data = dataset(question.file)
-    predictor = Predictor(load_model(question.run)).look_at(question.worlds)
+def evaluate_task(task: EvaluationTask) -> dict[str, Any]:
+    """Evaluate a run on a file."""
+    data = dataset(task.file)
+    predictor = Predictor(load_model(task.run)).look_at(task.worlds)
     right = predictor.answers(data) == data.pairs.label
-    return {**describe(right, data), "sha256": digest(question.file)}
+    return {**describe(right, data), "sha256": digest(task.file)}
 
 
-def keep(question: Question, found: dict[str, Any]) -> None:
-    """Put what was found into the folder of the run, where other processes may do the same."""
-    with exclusive_folder(question.run):
-        known = read_evaluations(question.run)
-        known[key_of(question.file, question.worlds)] = found
-        write_json(question.run / EVALUATION, known)
+def store(task: EvaluationTask, evaluation: dict[str, Any]) -> None:
+    """Add an evaluation to the folder of its run, where other processes may do the same."""
+    with exclusive_folder(task.run):
+        stored = read_evaluations(task.run)
+        stored[evaluation_key(task.file, task.worlds)] = evaluation
+        write_json(task.run / EVALUATION, stored)
 
 
 def evaluate_into(run: Path, files: Sequence[Path], worlds: int | None = None) -> Evaluations:
-    """Evaluate a run on the files that it was not yet evaluated on, and keep what is found."""
-    for question in missing(run, files, worlds):
-        keep(question, answer(question))
+    """Evaluate a run on the files on which it has not been, and store the results."""
+    for task in pending_tasks(run, files, worlds):
+        store(task, evaluate_task(task))
     return read_evaluations(run)

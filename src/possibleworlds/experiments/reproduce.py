@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from possibleworlds.data.files import data_files
+from possibleworlds.data.paper import WORLDS
 from possibleworlds.data.splits import PRESETS, Split, free_splits, generate
 from possibleworlds.data.verify import Problem, verify
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.engines import Died, Engine
 from possibleworlds.experiments.grid import SEEDS, Budget
+from possibleworlds.experiments.selection import SELECTED
 from possibleworlds.experiments.sweep import DEATHS, EPOCHS, Asked, Search, make_plans, searches_of
 from possibleworlds.experiments.sweep import run as run_sweep
 from possibleworlds.experiments.trials import (
@@ -34,9 +36,7 @@ from possibleworlds.experiments.trials import (
 )
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.report.findings import WORLDS
 from possibleworlds.report.report import Wanted
-from possibleworlds.report.runs import SELECTED
 from possibleworlds.storage import held_locks, read_json, sha256, write_json
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.loop import DATA_FILES

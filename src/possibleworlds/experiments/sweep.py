@@ -21,7 +21,7 @@ import possibleworlds
 from possibleworlds.data.files import count_lines, data_files, read_pairs
 from possibleworlds.errors import BusyError, UserError, reason
 from possibleworlds.experiments.engines import Died, Engine
-from possibleworlds.experiments.evaluations import key_of, missing
+from possibleworlds.experiments.evaluations import evaluation_key, pending_tasks
 from possibleworlds.experiments.grid import (
     SEEDS,
     Budget,
@@ -33,6 +33,7 @@ from possibleworlds.experiments.grid import (
     sample,
     starting_candidates,
 )
+from possibleworlds.experiments.selection import SELECTED, rank_seeds, rank_settings
 from possibleworlds.experiments.trials import (
     LOCKS,
     TRIALS,
@@ -124,13 +125,13 @@ class Search:
         return len(self.rungs) == len(self.plan.rungs)
 
     def ranked(self) -> list[int]:
-        """The candidates of the rung by accuracy, best first; none of those that failed."""
-        best: dict[int, float] = {}
+        """Rank the candidates of the rung (selection.py); those that failed are left out."""
+        accuracies: dict[int, list[float]] = {}
         for name, (candidate, _) in self.rungs[-1].items():
             result = self.results.get(name)
             if result and not result.failure:
-                best[candidate] = max(result.validation, best.get(candidate, 0.0))
-        return sorted(best, key=lambda candidate: (-best[candidate], candidate))
+                accuracies.setdefault(candidate, []).append(result.validation)
+        return rank_settings(dict(sorted(accuracies.items())))
 
     def selected(self) -> dict[str, float]:
         """The trials of the best candidate of the last rung, best first, with their accuracies."""
@@ -141,7 +142,7 @@ class Search:
             for name, (candidate, _) in self.rungs[-1].items()
             if candidate == ranked[0] and not self.results[name].failure
         }
-        return dict(sorted(accuracies.items(), key=lambda item: -item[1]))
+        return {name: accuracies[name] for name in rank_seeds(accuracies)}
 
     def selection(self) -> dict[str, Any] | None:
         """What is said of the result in sweep.json: nothing where every trial failed."""
@@ -196,6 +197,21 @@ def read_sweep(folder: Path) -> dict[str, Any]:
     if stored.get("format") != FORMAT:
         raise UserError(f"{path} has not the format {FORMAT} that this version reads")
     return stored
+
+
+def selected_runs(folder: Path) -> set[str] | None:
+    """Read which runs in a folder were selected; None where nothing was."""
+    try:
+        if (folder / SELECTED).exists():
+            return set(read_json(folder / SELECTED)["selected"])
+        if (folder / SWEEP).exists():
+            networks = read_sweep(folder)["networks"].values()
+            return {
+                name for one in networks if one["selection"] for name in one["selection"]["seeds"]
+            }
+    except (TypeError, KeyError, AttributeError) as error:
+        raise UserError(f"{folder}: the selection cannot be read: {reason(error)}") from None
+    return None
 
 
 def searches_of(folder: Path, models: list[str] | None = None) -> list[Search]:
@@ -298,8 +314,10 @@ def files_to_evaluate(data: Path, tests: list[Path]) -> list[Path]:
     """Those beside the training data, and those of further folders; all can be read."""
     files: dict[str, Path] = {}
     for path in data_files([data, *tests]):
-        if files.setdefault(key_of(path), path) != path:
-            raise UserError(f"{path} and {files[key_of(path)]} are both called {key_of(path)}")
+        if files.setdefault(evaluation_key(path), path) != path:
+            raise UserError(
+                f"{path} and {files[evaluation_key(path)]} are both called {evaluation_key(path)}"
+            )
     for path in files.values():
         for _ in read_pairs(path):
             pass
@@ -334,7 +352,7 @@ def run(
                 record(search, stop)
                 recorded.add(search.model)
             for name in search.selected():
-                if name not in not_evaluated and missing(sweep / TRIALS / name, files):
+                if name not in not_evaluated and pending_tasks(sweep / TRIALS / name, files):
                     yield search, name, (evaluate_trial, sweep, name, files)
 
     try:

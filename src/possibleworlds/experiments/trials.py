@@ -23,7 +23,12 @@ import torch
 from possibleworlds.data.arrays import pairs_of
 from possibleworlds.data.files import count_lines, read_pairs
 from possibleworlds.errors import BusyError, StorageError, UserError, named
-from possibleworlds.experiments.evaluations import answer, keep, key_of, missing
+from possibleworlds.experiments.evaluations import (
+    evaluate_task,
+    evaluation_key,
+    pending_tasks,
+    store,
+)
 from possibleworlds.experiments.grid import Speed
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import StopRequestedError
@@ -151,11 +156,11 @@ def evaluate_trial(sweep: Path, name: str, files: Sequence[Path]) -> Ending:
         return "busy"
     try:
         torch.set_num_threads(1)
-        questions = missing(sweep / TRIALS / name, files)
+        questions = pending_tasks(sweep / TRIALS / name, files)
         for i, question in enumerate(questions):
-            said = key_of(question.file)
+            said = evaluation_key(question.file)
             lock.progress = {"share": i / len(questions), "evaluating": said}
-            keep(question, answer(question))
+            store(question, evaluate_task(question))
     finally:
         lock.release()
     return "done"

@@ -23,7 +23,7 @@ from possibleworlds.data.statistics import (
     split_statistics,
 )
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.evaluations import digest, key_of, parts_of
+from possibleworlds.experiments.evaluations import digest, evaluation_key, split_key
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.report.runs import DataFolder, Group, Run, Value, grouped
 from possibleworlds.training.checkpoint import RUN
@@ -33,8 +33,6 @@ TESTS = tuple(name for name in SPLITS if name != "validate")
 SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")
 """Where few random rows do not decide every pair."""
 WITH_WORLDS = "possibleworldnet"
-WORLDS = (1, 4, 16, 32, 64, 128, 256)
-"""How many of them section 5 compares."""
 ROWS_OF_BIAS_TABLES = 50_000
 """As many as in the paper's Tables 3 and 4, because chi-squared grows with them."""
 FEWEST_ROWS = 20
@@ -249,7 +247,7 @@ def worlds_asked(group: Group | None) -> dict[str, dict[int, Value]]:
     """The accuracy on each file by the number of worlds that the network is asked with."""
     found: dict[str, dict[int, Value]] = {}
     for key in group.keys if group else []:
-        file, worlds = parts_of(key)
+        file, worlds = split_key(key)
         if group and (value := group.accuracy(key)):
             found.setdefault(file, {})[int(worlds or worlds_of(group))] = value
     return {file: dict(sorted(by.items())) for file, by in found.items() if len(by) > 1}
@@ -341,10 +339,10 @@ def repeat(run: Run, folders: Sequence[DataFolder]) -> Found:
 
 def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
     """How a run was evaluated: with its own worlds, if it has any, and with other numbers."""
-    paths = {key_of(file): str(file) for folder in folders for file in folder.files}
+    paths = {evaluation_key(file): str(file) for folder in folders for file in folder.files}
     asked: dict[str, list[str]] = {}
     for key in sorted(run.evaluations):
-        name, worlds = parts_of(key)
+        name, worlds = split_key(key)
         asked.setdefault(worlds, []).append(paths.get(name, f"{name}.txt"))
     return [
         join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", n] if n else [])])

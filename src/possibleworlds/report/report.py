@@ -14,21 +14,21 @@ import torch
 
 import possibleworlds
 from possibleworlds.data import paper
-from possibleworlds.data.paper import SPLITS, TABLE_1
+from possibleworlds.data.paper import SPLITS, TABLE_1, WORLDS
 from possibleworlds.data.statistics import NEW_VARIABLES, SIDES
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import (
-    Question,
-    answer,
+    EvaluationTask,
     digest,
-    keep,
-    key_of,
-    missing,
-    parts_of,
+    evaluate_task,
+    evaluation_key,
+    pending_tasks,
+    split_key,
+    store,
 )
 from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.report import figures, findings
-from possibleworlds.report.findings import SAMPLED_SPLITS, TESTS, WITH_WORLDS, WORLDS, Found
+from possibleworlds.report.findings import SAMPLED_SPLITS, TESTS, WITH_WORLDS, Found
 from possibleworlds.report.page import Code, Picture, Section, Table, duration, to_html, to_markdown
 from possibleworlds.report.runs import (
     DataFolder,
@@ -121,9 +121,9 @@ def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:
     """The SHA-256 of each file, by what evaluations on it are called."""
     files: dict[str, Path] = {}
     for file in (f for folder in folders for f in folder.files if f.stem in SPLITS):
-        same = files.setdefault(key_of(file), file)
+        same = files.setdefault(evaluation_key(file), file)
         if digest(same) != digest(file):
-            raise UserError(f"{same} and {file} differ and are both called {key_of(file)}")
+            raise UserError(f"{same} and {file} differ and are both called {evaluation_key(file)}")
     return {key: digest(file) for key, file in files.items()}
 
 
@@ -131,42 +131,42 @@ def only_of_files(run: Run, digests: dict[str, str]) -> Run:
     """A run without evaluations on files that have changed since."""
 
     def is_current(key: str) -> bool:
-        now = digests.get(parts_of(key)[0])
+        now = digests.get(split_key(key)[0])
         return run.evaluations[key].get("sha256") in (now, None) or now is None
 
     return replace(run, evaluations={k: v for k, v in run.evaluations.items() if is_current(k)})
 
 
-def questions(material: Material) -> list[Question]:
+def questions(material: Material) -> list[EvaluationTask]:
     """What is not known of the runs that the report compares."""
     files = [file for f in material.tests for file in f.files if file.stem in SPLITS]
     some = [file for file in files if file.stem in ("validate", *SAMPLED_SPLITS)]
-    found: dict[Question, None] = {}
+    found: dict[EvaluationTask, None] = {}
     for group in material.groups:
         for run in group.runs:
-            found |= dict.fromkeys(missing(run.path, files))
+            found |= dict.fromkeys(pending_tasks(run.path, files))
     easy = [file for file in files if file.stem == "test_easy"]
     for run in (run for pair in material.twins for group in pair for run in group.runs):
-        found |= dict.fromkeys(missing(run.path, easy))
+        found |= dict.fromkeys(pending_tasks(run.path, easy))
     if material.with_worlds:
         for run in material.with_worlds.runs:
             for worlds in WORLDS:
-                found |= dict.fromkeys(missing(run.path, some, worlds))
+                found |= dict.fromkeys(pending_tasks(run.path, some, worlds))
     for group in material.one_sided:
         own = [f for f in material.folders if f.fingerprint == group.first.data]
         theirs = [file for folder in own[:1] for file in folder.files if file.stem == "test_easy"]
         for run in group.runs:
-            found |= dict.fromkeys(missing(run.path, theirs))
+            found |= dict.fromkeys(pending_tasks(run.path, theirs))
     return list(found)
 
 
-def answer_and_keep(question: Question) -> None:
+def answer_and_keep(question: EvaluationTask) -> None:
     """What is done in a process of its own."""
     torch.set_num_threads(1)  # a second one gains nothing on pieces so small
-    keep(question, answer(question))
+    store(question, evaluate_task(question))
 
 
-def evaluate(asked: Sequence[Question], workers: int, stop: Stop, progress: Progress) -> None:
+def evaluate(asked: Sequence[EvaluationTask], workers: int, stop: Stop, progress: Progress) -> None:
     """Answer questions with so many processes, and keep each answer at once."""
     for done, _ in enumerate(ordered_map(answer_and_keep, asked, workers), 1):
         progress(done)

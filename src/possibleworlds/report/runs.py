@@ -8,23 +8,22 @@ import json
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from possibleworlds.data.files import data_files
 from possibleworlds.data.splits import MANIFEST, read_manifest
-from possibleworlds.errors import UserError, reason
+from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import Evaluations, are_numbers, read_evaluations
-from possibleworlds.experiments.sweep import SWEEP, read_sweep
+from possibleworlds.experiments.selection import rank_settings
+from possibleworlds.experiments.sweep import selected_runs
 from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import REGISTRY
-from possibleworlds.storage import read_json, sha256
+from possibleworlds.storage import sha256
 from possibleworlds.training.checkpoint import METRICS, RUN, read_run
 from possibleworlds.training.loop import DATA_FILES
 
-SELECTED = "selected.json"
-"""A list of the runs that count, among those beside it."""
 NEEDED = (
     *("validation", "seconds", "pairs_per_second", "parameters", "step", "best_step"),
     *("batch_size", "permute_symbols"),
@@ -177,6 +176,7 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
     """The runs in the folders, in a lasting order, and the folders of those not finished."""
     found: dict[Path, Run] = {}
     unfinished: list[Path] = []
+    selections = cache(selected_runs)  # a sweep.json is read once, not for each of its runs
     for folder in folders:
         for path in find(folder, RUN):
             description = read_run(path)
@@ -185,8 +185,8 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
             if not is_finished(description, path):
                 unfinished.append(path)
                 continue
-            chosen = [selection(parent) for parent in path.resolve().parents]
-            selected = all(path.name in names for names in chosen if names is not None)
+            names = [selections(parent) for parent in path.resolve().parents]
+            selected = all(path.name in some for some in names if some is not None)
             history, evaluations = read_history(path), read_evaluations(path)
             found[path.resolve()] = Run(path, description, history, evaluations, selected)
     if not found:
@@ -219,19 +219,6 @@ def order_of(model: str) -> tuple[int, str]:
     """What networks are sorted by: the paper's order, then those of others by name."""
     known = list(REGISTRY)
     return (known.index(model) if model in known else len(known)), model
-
-
-def selection(folder: Path) -> set[str] | None:
-    """The names of the runs in a folder that count; None where nothing is said of that."""
-    try:
-        if (folder / SELECTED).exists():
-            return set(read_json(folder / SELECTED)["selected"])
-        if (folder / SWEEP).exists():
-            found = [network["selection"] for network in read_sweep(folder)["networks"].values()]
-            return {name for one in found if one for name in one["seeds"]}
-    except (TypeError, KeyError, AttributeError) as error:
-        raise UserError(f"{folder}: what it has selected cannot be read: {reason(error)}") from None
-    return None
 
 
 def read_history(run: Path) -> list[dict[str, float]]:
@@ -274,10 +261,12 @@ def grouped(runs: Iterable[Run]) -> list[Group]:
 
 
 def choose(runs: Iterable[Run]) -> list[Group]:
-    """For each network and training data the group that is best on validation, on average."""
-    best: dict[str, Group] = {}
+    """Select settings for each network and training data (experiments/selection.py)."""
+    rows: dict[str, list[Group]] = {}
     for group in grouped(run for run in runs if run.selected and run.side == "both"):
         row = json.dumps([group.first.model, group.first.data], sort_keys=True)
-        if row not in best or group.validation.mean > best[row].validation.mean:
-            best[row] = group
-    return list(best.values())
+        rows.setdefault(row, []).append(group)
+    return [
+        groups[rank_settings({i: g.validation.values for i, g in enumerate(groups)})[0]]
+        for groups in rows.values()
+    ]

@@ -1,0 +1,30 @@
+"""The one selection rule, of sweeps, reports and pretrained networks alike.
+
+Settings are selected by their mean validation accuracy over seeds. Of the seeds of the selected
+settings, the best on validation ships. Test data play no part in either. Ties go to what was listed
+first.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from statistics import fmean
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+SELECTED = "selected.json"
+"""Names the runs beside it that may stand in a table of results."""
+
+
+def rank_settings(validation: Mapping[K, Sequence[float]]) -> list[K]:
+    """Rank settings by the mean validation accuracy of their seeds, best first.
+
+    >>> rank_settings({"lucky once": [0.9, 0.5, 0.5], "steady": [0.8, 0.8, 0.8], "failed": []})
+    ['steady', 'lucky once']
+    """
+    means = {key: fmean(seeds) for key, seeds in validation.items() if seeds}
+    return sorted(means, key=lambda key: -means[key])
+
+
+def rank_seeds(validation: Mapping[K, float]) -> list[K]:
+    """Rank the seeds of the selected settings by validation accuracy: the first one ships."""
+    return sorted(validation, key=lambda key: -validation[key])
