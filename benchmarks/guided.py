@@ -77,8 +77,7 @@ def asked(name: str, _: Path) -> Model:
     """The ready-trained network, to be asked in another way."""
     worlds, steps, length = ASKED[name]
     model = load_model(SHIPPED / "guidedworldnet")
-    model.settings = replace(model.settings, step_length=length)
-    model.n_worlds, model.steps = worlds, steps  # type: ignore[assignment]
+    model.settings = replace(model.settings, worlds=worlds, steps=steps, step_length=length)
     return model
 
 

@@ -34,7 +34,7 @@ from possibleworlds.logic.truth import evaluate_bits, random_columns
 from possibleworlds.models import REGISTRY, Model
 from possibleworlds.storage import write_json
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.certificate import PATIENCE, certify, views
+from possibleworlds.training.certificate import PATIENCE, certify, views, with_worlds
 from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -89,7 +89,7 @@ def own_answers(model: Model, file: Path) -> dict[str, float]:
     start = time.process_time()
     found = views(model, data)
     seconds = time.process_time() - start
-    visits = model.n_worlds * (getattr(model, "steps", 0) + 1)  # type: ignore[operator]
+    visits = with_worlds(model).evaluations()
     entailed = [view for view, label in zip(found, data.pairs.label, strict=True) if label]
     others = [view for view, label in zip(found, data.pairs.label, strict=True) if not label]
     fooled = sum(view.probability <= 0.5 for view in entailed)
@@ -112,7 +112,7 @@ def certified_answers(model: Model, file: Path) -> dict[str, float]:
     start = time.process_time()
     answers = [found is None for found in certify(model, data)]
     seconds = time.process_time() - start
-    visits = PATIENCE * model.n_worlds * (getattr(model, "steps", 0) + 1)  # type: ignore[operator]
+    visits = PATIENCE * with_worlds(model).evaluations()
     right = sum(a == bool(y) for a, y in zip(answers, data.pairs.label, strict=True))
     return {
         "accuracy": right / len(data),

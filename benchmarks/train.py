@@ -98,7 +98,7 @@ class Bench:
         batch = self.batches()[0]
         name = type(self.model).__name__.lower()
         if isinstance(self.model, PossibleWorldNet):
-            worlds = self.model.draw_worlds(1, self.model.n_worlds)
+            worlds = self.model.draw_worlds(1, self.model.n_worlds())
             net = self.model
             return best_time(
                 lambda: self.learn(all_worlds(recursion.possibleworldnet(net, batch, worlds))), 2

@@ -275,7 +275,8 @@ def predict(
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import log_probabilities
 
-    model = load_run(run, worlds, steps).model
+    network = load_run(run, worlds, steps)
+    model, options = network.model, network.options
     for file in data_files(paths):
         data = Dataset(load_pairs(file))
         answers: list[tuple[dict[str, Any], str]]
@@ -287,11 +288,12 @@ def predict(
                         {"entails": found is None, "countermodel": found},
                         "yes" if found is None else f"no: {in_words(found)}",
                     )
-                    for found in certificate.certify(model, data, progress=advance)
+                    for found in certificate.certify(model, data, progress=advance, options=options)
                 ]
             else:
-                shares = np.exp(log_probabilities(model, data, progress=advance)[:, 1]).tolist()
-                answers = [({"probability": p}, f"{p:.6f}") for p in shares]
+                log_probs = log_probabilities(model, data, progress=advance, options=options)
+                probabilities = np.exp(log_probs[:, 1]).tolist()
+                answers = [({"probability": p}, f"{p:.6f}") for p in probabilities]
         for line, (answer, text) in enumerate(answers, 1):
             if as_json:
                 print_json({"file": str(file), "line": line, **answer})

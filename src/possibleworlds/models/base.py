@@ -1,12 +1,17 @@
 """What every network has in common, and what its author has to say about it."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
 from torch.nn.functional import nll_loss
 
+from possibleworlds.errors import UserError
 from possibleworlds.models.trees import Batch
+
+MAX_SEARCH = 10**12
+"""The largest number of worlds, or of steps, that a network can be evaluated with."""
 
 LEARNING_GRID: dict[str, list[Any]] = {
     "learning_rate": [1e-5, 1e-4, 1e-3],
@@ -14,6 +19,23 @@ LEARNING_GRID: dict[str, list[Any]] = {
     "permute_symbols": [False, True],
 }
 """What the paper searches for every network (section 4)."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a network evaluates a batch; what is None is the network's own setting."""
+
+    worlds: int | None = None
+    """The number of worlds of a PossibleWorldNet."""
+    steps: int | None = None
+    """The number of gradient steps of guided worlds."""
+    first_world: int = 0
+    """The number of worlds of an earlier evaluation, which are not drawn again."""
+    progress: float = 1.0
+    """The fraction of training that is done, for networks that change on the way."""
+
+
+DEFAULT_OPTIONS = Options()
 
 
 class Model(nn.Module, ABC):
@@ -27,8 +49,10 @@ class Model(nn.Module, ABC):
     """Settings of the training (training/settings.py) that suit this network better."""
     may_be_zero: ClassVar[frozenset[str]] = frozenset()
     """The whole-numbered settings that may be 0; the others are 1 at least."""
-    share_trained: float = 0.0
-    """How much of its training lies behind the network, for those that change on the way."""
+    has_worlds: ClassVar[bool] = False
+    """Whether the network evaluates pairs in worlds, whose number `Options.worlds` changes."""
+    has_steps: ClassVar[bool] = False
+    """Whether these worlds move, by a number of steps that `Options.steps` changes."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__()
@@ -38,6 +62,25 @@ class Model(nn.Module, ABC):
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
 
-    def loss(self, answer: Tensor, labels: Tensor) -> Tensor:
-        """What training makes small: the cross-entropy of what forward gave."""
-        return nll_loss(answer, labels)
+    def log_probs(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Tensor:  # noqa: ARG002
+        """Compute what `forward` does, with options for the networks that have any."""
+        log_probs: Tensor = self(batch)
+        return log_probs
+
+    def loss(self, log_probs: Tensor, labels: Tensor) -> Tensor:
+        """Compute the loss to minimise: the cross-entropy, unless overridden."""
+        return nll_loss(log_probs, labels)
+
+    @classmethod
+    def validate_options(cls, options: Options) -> None:
+        """Raise UserError if the network cannot be evaluated with these options."""
+        for value, supported, what, minimum in (
+            (options.worlds, cls.has_worlds, "worlds", 1),
+            (options.steps, cls.has_steps, "worlds that move", 0),
+        ):
+            if value is None:
+                continue
+            if not supported:
+                raise UserError(f"{cls.__name__} imagines no {what}")
+            if not minimum <= value <= MAX_SEARCH:
+                raise UserError(f"{value} is not within {minimum} to {MAX_SEARCH:,}")

@@ -55,9 +55,9 @@ class LinearBow(Bow):
         """What is put on top of both means: no hidden layer."""
         return Classifier(settings.size, 0, 1, settings.side)
 
-    def loss(self, answer: Tensor, labels: Tensor) -> Tensor:
-        """The share of errors, if answers were drawn as likely as they are said to be."""
-        return 1 - answer.gather(1, labels[:, None]).exp().mean()
+    def loss(self, log_probs: Tensor, labels: Tensor) -> Tensor:
+        """Compute the expected error: one minus the mean probability of the right label."""
+        return 1 - log_probs.gather(1, labels[:, None]).exp().mean()
 
 
 @dataclass(frozen=True)

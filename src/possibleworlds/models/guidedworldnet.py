@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from possibleworlds.models.base import DEFAULT_OPTIONS, Options
 from possibleworlds.models.possibleworldnet import (
     Imagined,
     PossibleWorldNet,
@@ -56,22 +57,29 @@ class GuidedWorldNet(PossibleWorldNet):
         "step_length": [0.5, 1.0],
     }
 
-    def __init__(self, settings: GuidedWorldNetSettings) -> None:
-        super().__init__(settings)
-        self.steps = settings.steps  # to be set for an evaluation with more; 0 is the plain model
+    has_steps: ClassVar[bool] = True
 
-    def imagine(self, batch: Batch) -> Imagined:
-        """Evaluate each pair in worlds that a search has led to."""
-        learning_plainly = self.training and self.share_trained < self.settings.unguided_fraction
-        if self.steps == 0 or learning_plainly:
-            return super().imagine(batch)
+    def n_steps(self, options: Options = DEFAULT_OPTIONS) -> int:
+        """Return the number of steps that each world of an evaluation is moved."""
+        return self.settings.steps if options.steps is None else options.steps
+
+    def evaluations(self, options: Options = DEFAULT_OPTIONS) -> int:
+        """Return how many worlds a pair is evaluated in: each once a step, and where it ends."""
+        return self.n_worlds(options) * (self.n_steps(options) + 1)
+
+    def imagine(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Imagined:
+        """Evaluate each pair in worlds that a search has led to; 0 steps are the plain model."""
+        steps = self.n_steps(options)
+        unguided = self.training and options.progress < self.settings.unguided_fraction
+        if steps == 0 or unguided:
+            return super().imagine(batch, options)
         pairs = len(batch.left)
         if self.training:
             n, steps = self.draw_search()
             return self.find(batch, self.draw_worlds(pairs, n), steps)
-        # All pairs start alike, so that none depends on what else is asked.
-        worlds = self.draw_worlds(1, self.n_worlds).expand(pairs, -1, -1)
-        return self.find(batch, worlds, self.steps)
+        # All pairs start from the same worlds, so that none depends on the rest of the batch.
+        worlds = self.draw_worlds(1, self.n_worlds(options), first_world=options.first_world)
+        return self.find(batch, worlds.expand(pairs, -1, -1), steps)
 
     def draw_search(self) -> tuple[int, int]:
         """Draw the numbers of worlds and of steps for a batch of training."""

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from possibleworlds.models.base import LEARNING_GRID, Model
+from possibleworlds.models.base import DEFAULT_OPTIONS, LEARNING_GRID, Model, Options
 from possibleworlds.models.sat3 import Parameters, Workspace, scores
 from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, SLOTS, Batch, uniform
 
@@ -40,16 +40,17 @@ class PossibleWorldNetSettings:
 
 
 class Imagined(NamedTuple):
-    """The worlds in which pairs were evaluated, [rows, n, k], and what each says, [rows, n]."""
+    """The worlds in which pairs were evaluated, and how well each agrees with "A entails B"."""
 
-    worlds: Tensor
-    z: Tensor  # low where the world refutes "A entails B"
+    worlds: Tensor  # [rows, n, k], or [1, n, k] where all pairs have the same
+    z: Tensor  # [rows, n], negative where the world refutes "A entails B"
 
 
 class PossibleWorldNet(Model):
     """Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.3."""
 
     settings_class: ClassVar[type] = PossibleWorldNetSettings
+    has_worlds: ClassVar[bool] = True
     training_defaults: ClassVar[dict[str, Any]] = {"learning_rate": 2e-3}
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"world_seed"})
     search_space: ClassVar[dict[str, list[Any]]] = {
@@ -60,8 +61,6 @@ class PossibleWorldNet(Model):
     def __init__(self, settings: PossibleWorldNetSettings) -> None:
         super().__init__(settings)
         s = settings
-        self.n_worlds = s.worlds  # to be set for an evaluation with more, or fewer
-        self.n_passed = 0  # fixed worlds that were looked at before
         d, k = s.size, s.world_size
         self.w4 = nn.Parameter(uniform(N_VARIABLES, k, d, fan_in=k))
         # W1 of each operator, cut into the part for each argument, and transposed: x @ w1[slot].
@@ -76,11 +75,20 @@ class PossibleWorldNet(Model):
                 self.w4[variable, variable % k] += s.variable_prior * direction
         self.workspace = Workspace()
 
-    def draw_worlds(self, *shape: int) -> Tensor:
-        """Imagine worlds: [*shape, k] of numbers uniform on [-1, 1]."""
+    def n_worlds(self, options: Options = DEFAULT_OPTIONS) -> int:
+        """Return the number of worlds of an evaluation."""
+        worlds: int = self.settings.worlds if options.worlds is None else options.worlds
+        return worlds
+
+    def evaluations(self, options: Options = DEFAULT_OPTIONS) -> int:
+        """Return how many worlds a pair is evaluated in."""
+        return self.n_worlds(options)
+
+    def draw_worlds(self, *shape: int, first_world: int = 0) -> Tensor:
+        """Draw worlds uniform on [-1, 1]^k, [*shape, k]."""
         generator = None
         if self.settings.fixed_worlds:
-            seed = self.settings.world_seed + self.n_passed
+            seed = self.settings.world_seed + first_world
             generator = torch.Generator().manual_seed(seed)
         # Drawn on the CPU, so that they are the same on every device.
         worlds = torch.rand(*shape, self.settings.world_size, generator=generator)
@@ -97,15 +105,20 @@ class PossibleWorldNet(Model):
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        return all_worlds(self.imagine(batch).z)
+        return self.log_probs(batch)
 
-    def imagine(self, batch: Batch) -> Imagined:
+    def log_probs(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Tensor:
+        """Compute what `forward` does, with any number of worlds."""
+        return all_worlds(self.imagine(batch, options).z)
+
+    def imagine(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Imagined:
         """Evaluate each pair in random worlds, the same ones for all."""
-        worlds = self.settle(self.draw_worlds(1, self.n_worlds))
+        n = self.n_worlds(options)
+        worlds = self.settle(self.draw_worlds(1, n, first_world=options.first_world))
         parameters = self.parameters_of_sat3
         as_left, as_right = scores(batch.messages, worlds, parameters, self.workspace)
         left, right = as_left.index_select(0, batch.left), as_right.index_select(0, batch.right)
-        return Imagined(worlds.expand(len(left), -1, -1), left + right + self.f.bias)
+        return Imagined(worlds, left + right + self.f.bias)
 
     @torch.no_grad()
     def assignments(self, worlds: Tensor) -> Tensor:

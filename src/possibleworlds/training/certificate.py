@@ -5,6 +5,7 @@ from the network's own: "no" comes with an assignment that makes A true and B fa
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from possibleworlds.data.arrays import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import LETTERS, variables_of
 from possibleworlds.logic.truth import evaluate_bits
-from possibleworlds.models.base import Model
+from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet, all_worlds
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.evaluation import EVALUATION_SEED
@@ -69,6 +70,7 @@ def views(
     data: Dataset,
     seed: int = EVALUATION_SEED,
     progress: Callable[[int], None] = lambda _: None,
+    options: Options = DEFAULT_OPTIONS,
 ) -> list[View]:
     """The network's own answer to each row, and the world behind it."""
     network = with_worlds(model).eval()
@@ -76,9 +78,10 @@ def views(
     for rows, batch in data.in_order_of_size():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            worlds, z = network.imagine(batch)
+            worlds, z = network.imagine(batch, options)
         probability = all_worlds(z)[:, 1].double().exp().tolist()
-        best = network.assignments(worlds[torch.arange(len(rows)), z.argmin(1)]).cpu().numpy()
+        lowest = worlds.expand(len(rows), -1, -1)[torch.arange(len(rows)), z.argmin(1)]
+        best = network.assignments(lowest).cpu().numpy()
         for row, p, one in zip(rows.tolist(), probability, best, strict=True):
             refutes = bool(refuting(data.pairs, row, one[None]))
             found[row] = View(p, of_variables(data.pairs, row, one), refutes)
@@ -92,34 +95,31 @@ def certify(
     data: Dataset,
     seed: int = EVALUATION_SEED,
     progress: Callable[[int], None] = lambda _: None,
+    options: Options = DEFAULT_OPTIONS,
 ) -> list[Assignment | None]:
     """A checked countermodel of each row, or None where the search has found none."""
     network = with_worlds(model).eval()
     found: list[Assignment | None] = [None] * len(data)
-    wanted, most = network.n_worlds, PATIENCE * network.n_worlds
-    at_once = max(1, wanted // 4)  # after which pairs that are refuted need no more
+    most = PATIENCE * network.n_worlds(options)
+    at_once = max(1, most // PATIENCE // 4)  # after which pairs that are refuted need no more
     left = np.arange(len(data))
-    try:
-        for start in range(0, most, at_once):
-            if not len(left):
-                break
-            network.n_worlds, network.n_passed = min(at_once, most - start), start
-            for rows, batch in data.in_order_of_size(left):
-                with torch.random.fork_rng(devices=[]):
-                    torch.manual_seed(seed + start)
-                    worlds = network.imagine(batch).worlds
-                if worlds.stride(0) == 0:  # the same for all pairs, so to be read once
-                    assignments = network.assignments(worlds[:1]).cpu().numpy().repeat(len(rows), 0)
-                else:
-                    assignments = network.assignments(worlds).cpu().numpy()
-                for row, several in zip(rows.tolist(), assignments, strict=True):
-                    if bits := refuting(data.pairs, row, several):
-                        first = (bits & -bits).bit_length() - 1
-                        found[row] = of_variables(data.pairs, row, several[first])
-            still = np.array([row for row in left if found[row] is None], dtype=np.int64)
-            progress(len(left) - len(still))
-            left = still
-    finally:
-        network.n_worlds, network.n_passed = wanted, 0
+    for start in range(0, most, at_once):
+        if not len(left):
+            break
+        part = replace(options, worlds=min(at_once, most - start), first_world=start)
+        for rows, batch in data.in_order_of_size(left):
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed + start)
+                assignments = network.assignments(network.imagine(batch, part).worlds)
+            # Worlds that are the same for all pairs are read once.
+            for row, several in zip(
+                rows.tolist(), assignments.expand(len(rows), -1, -1).cpu().numpy(), strict=True
+            ):
+                if bits := refuting(data.pairs, row, several):
+                    first = (bits & -bits).bit_length() - 1
+                    found[row] = of_variables(data.pairs, row, several[first])
+        still = np.array([row for row in left if found[row] is None], dtype=np.int64)
+        progress(len(left) - len(still))
+        left = still
     progress(len(left))
     return found

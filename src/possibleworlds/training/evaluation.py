@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from possibleworlds.models.base import Model
+from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
 from possibleworlds.training.batches import Dataset
 
 EVALUATION_SEED = 0
@@ -20,6 +20,7 @@ def log_probabilities(
     data: Dataset,
     seed: int = EVALUATION_SEED,
     progress: Callable[[int], None] = lambda _: None,
+    options: Options = DEFAULT_OPTIONS,
 ) -> NDArray[np.float64]:
     """log P(no) and log P(yes) for each row, which do not depend on the other rows."""
     found = np.empty((len(data), 2))
@@ -28,7 +29,7 @@ def log_probabilities(
     with torch.random.fork_rng(devices=[]):
         for rows, batch in data.in_order_of_size():
             torch.manual_seed(seed)
-            found[rows] = model(batch).double().cpu().numpy()
+            found[rows] = model.log_probs(batch, options).double().cpu().numpy()
             progress(len(rows))
     model.train(was_training)
     return found

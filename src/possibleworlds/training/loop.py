@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from possibleworlds.data.arrays import load_pairs
 from possibleworlds.errors import UserError, reason
-from possibleworlds.models.base import Model
+from possibleworlds.models.base import Model, Options
 from possibleworlds.models.registry import check_kinds, resolve
 from possibleworlds.parallel import StopRequestedError, stop_requested
 from possibleworlds.storage import atomic_write, exclusive_folder, sha256, write_json
@@ -102,8 +102,7 @@ class Trainer:
         if settings.schedule == "cosine":
             rate = settings.learning_rate * (1 + math.cos(math.pi * self.share_done)) / 2
             self.optimizer.param_groups[0]["lr"] = rate
-        self.model.share_trained = self.share_done
-        answer = self.model(batch)
+        answer = self.model.log_probs(batch, Options(progress=self.share_done))
         loss = self.model.loss(answer, labels)
         self.optimizer.zero_grad()
         loss.backward()

@@ -1,6 +1,7 @@
 """A trained network, ready to be asked."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from possibleworlds.data.arrays import pairs_of
 from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import LETTERS, Formula, variables_of
 from possibleworlds.logic.syntax import parse
-from possibleworlds.models.base import Model
+from possibleworlds.models.base import Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training import certificate
 from possibleworlds.training.batches import Dataset
@@ -19,8 +20,6 @@ from possibleworlds.training.checkpoint import find_run, load_model
 from possibleworlds.training.evaluation import EVALUATION_SEED, log_probabilities
 
 Formulas = Formula | str
-MOST = 10**12
-"""Worlds, or steps, that a network can be asked with."""
 
 
 class Decision(NamedTuple):
@@ -40,18 +39,12 @@ class Predictor:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self.options = Options()
 
     def look_at(self, worlds: int | None = None, steps: int | None = None) -> "Predictor":
         """Ask with another number of worlds, or of steps that each is moved."""
-        asked = (("n_worlds", "worlds", 1, worlds), ("steps", "worlds that move", 0, steps))
-        for name, what, least, value in asked:
-            if value is None:
-                continue
-            if not hasattr(self.model, name):
-                raise UserError(f"{type(self.model).__name__} imagines no {what}")
-            if not least <= value <= MOST:
-                raise UserError(f"{value} is not within {least} to {MOST:,}")
-            setattr(self.model, name, value)
+        self.options = replace(self.options, worlds=worlds, steps=steps)
+        self.model.validate_options(self.options)
         return self
 
     def decide(
@@ -61,13 +54,13 @@ class Predictor:
         row, names = in_letters(a, b)
         data = Dataset(pairs_of([row]))
         if certify:
-            (found,) = certificate.certify(self.model, data, seed)
+            (found,) = certificate.certify(self.model, data, seed, options=self.options)
             named = found and {names[letter]: value for letter, value in found.items()}
             return Decision(found is None, None, named, found is not None)
         if not isinstance(self.model, PossibleWorldNet):
             probability = float(self.probabilities([(a, b)], seed)[0])
             return Decision(probability > 0.5, probability, None, False)
-        (view,) = certificate.views(self.model, data, seed)
+        (view,) = certificate.views(self.model, data, seed, options=self.options)
         if view.probability > 0.5:
             return Decision(True, view.probability, None, False)
         named = {names[letter]: value for letter, value in view.assignment.items()}
@@ -81,9 +74,10 @@ class Predictor:
     ) -> NDArray[np.int64]:
         """1 for each row where the answer is yes, 0 where it is no, its own or certified."""
         if certify:
-            found = certificate.certify(self.model, data, progress=progress)
+            found = certificate.certify(self.model, data, progress=progress, options=self.options)
             return np.array([countermodel is None for countermodel in found], dtype=np.int64)
-        return log_probabilities(self.model, data, progress=progress).argmax(1)
+        log_probs = log_probabilities(self.model, data, progress=progress, options=self.options)
+        return log_probs.argmax(1)
 
     def probability(
         self,
@@ -107,7 +101,8 @@ class Predictor:
         if not pairs:
             return np.empty(0)
         rows = [in_letters(a, b)[0] for a, b in pairs]
-        return np.exp(log_probabilities(self.model, Dataset(pairs_of(rows)), seed)[:, 1])
+        data = Dataset(pairs_of(rows))
+        return np.exp(log_probabilities(self.model, data, seed, options=self.options)[:, 1])
 
 
 def in_letters(a: Formulas, b: Formulas) -> tuple[tuple[str, str, int], dict[str, str]]:
