@@ -18,6 +18,7 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/zizmor --quiet --offline .github
 
 slow: $(VENV)/ready
 	$(BIN)/pytest -m slow
@@ -25,8 +26,9 @@ slow: $(VENV)/ready
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[train,dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e '.[train]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OUT) build *.egg-info src/*.egg-info
+	rm -rf $(VENV) $(OUT) build dist *.egg-info src/*.egg-info

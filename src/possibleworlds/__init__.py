@@ -27,7 +27,7 @@ def load(run: "str | Path") -> "Predictor":
     return load_predictor(run)
 
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Formula",
     "UserError",

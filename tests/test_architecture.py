@@ -1,0 +1,111 @@
+"""The plan of the package: which folder may import which, and what must not be imported at all."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import possibleworlds
+
+ROOT = Path(possibleworlds.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+LAYERS = (
+    ("errors", "storage", "parallel", "paper"),
+    ("logic",),
+    ("data",),
+    ("models",),
+    ("training",),
+    ("experiments",),
+    ("report",),
+    ("integrations", "playground"),
+    ("cli", "__main__"),
+)
+"""A module imports from its own layer and those before it; `__init__` is above all but the last
+two, which are its users."""
+TO_BE_MOVED = {("experiments.reproduce", "report.report")}
+HEAVY = {"torch", "safetensors", "matplotlib", "ray"}
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a module, without the package's own: `logic.syntax`, `cli`, and `` for
+    the package itself."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {name_of(path) for path in MODULES}
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Every module that is imported anywhere in a file, lazily and for types included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            assert node.module
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                known = inner.removeprefix("possibleworlds.") in NAMES
+                yield inner if known else node.module
+
+
+def layer(name: str) -> int:
+    first = name.split(".")[0]
+    if not first:
+        return len(LAYERS) - 3
+    return next(number for number, folders in enumerate(LAYERS) if first in folders)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: name_of(path) or "__init__")
+def test_imports_go_one_way(path: Path) -> None:
+    name = name_of(path)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for imported in imports(tree):
+        package, _, target = imported.partition(".")
+        if package == "possibleworlds" and target:
+            if (name, target) not in TO_BE_MOVED:
+                assert layer(target) <= layer(name), f"{name or '__init__'} imports {target}"
+        elif package == "possibleworlds" and layer(name) < layer(""):
+            assert uses_only_the_version(tree), f"{name} imports the public API"
+
+
+def uses_only_the_version(tree: ast.AST) -> bool:
+    """Whether `possibleworlds.__version__` is all that a module uses of the public API."""
+    used = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "possibleworlds"
+    }
+    named = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "possibleworlds"
+        for alias in node.names
+    }
+    return used | named <= {"__version__"}
+
+
+@pytest.mark.parametrize("folder", ["logic", "data"])
+def test_logic_and_data_never_import_torch(folder: str) -> None:
+    for path in (ROOT / folder).rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        used = {imported.split(".")[0] for imported in imports(tree)}
+        assert not used & (HEAVY - {"matplotlib"}), path
+
+
+def test_no_two_modules_import_each_other() -> None:
+    graph = {}
+    for path in MODULES:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        top = ast.Module([n for n in body if isinstance(n, (ast.Import, ast.ImportFrom))], [])
+        targets = {i.removeprefix("possibleworlds.") for i in imports(top)} & NAMES
+        graph[name_of(path)] = targets
+    remaining = dict(graph)
+    while ready := [name for name, needs in remaining.items() if not needs & remaining.keys()]:
+        for name in ready:
+            del remaining[name]
+    assert not remaining, f"a cycle among {sorted(remaining)}"
