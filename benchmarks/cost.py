@@ -20,8 +20,8 @@ from headline import sampled
 from pages import FIGURES, replace_part
 
 import possibleworlds
-from possibleworlds.data.arrays import load_pairs
-from possibleworlds.data.splits import Split, generate
+from possibleworlds.data.files import read
+from possibleworlds.data.splits import Split, generate_folder
 from possibleworlds.training.batches import Dataset
 
 RESULTS = Path(__file__).parent.parent / "results" / "cost.json"
@@ -51,11 +51,11 @@ def ask(name: str, worlds: int, steps: int, data: Dataset) -> tuple[float, float
 
 def measure(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Accuracy and cost of every way of asking, for each set."""
-    generate(folder, list(SETS.values()), SEED)
+    generate_folder(folder, list(SETS.values()), SEED)
     found: dict[str, list[dict[str, Any]]] = {}
     for kind, split in SETS.items():
         file = folder / f"{split.name}.txt"
-        data = Dataset(load_pairs(file))
+        data = Dataset(read(file))
         for name, ways in ASKED.items():
             for worlds, steps in ways:
                 accuracy, cost = ask(name, worlds, steps, data)

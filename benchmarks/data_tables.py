@@ -15,7 +15,8 @@ from pathlib import Path
 from pages import replace_part
 
 from possibleworlds.data.files import data_files, read_pairs
-from possibleworlds.data.paper import (
+from possibleworlds.data.statistics import FileStatistics, file_statistics, split_statistics
+from possibleworlds.paper import (
     BOTH_FORMULAS,
     NEW_VARIABLES,
     SAMPLING_ON_HARD,
@@ -24,7 +25,6 @@ from possibleworlds.data.paper import (
     TABLE_4,
     Line,
 )
-from possibleworlds.data.statistics import FileStatistics, file_statistics, split_statistics
 
 
 def generated(folder: Path, *options: str) -> str:

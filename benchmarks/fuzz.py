@@ -30,8 +30,8 @@ import torch
 from pages import commit, replace_part
 
 from possibleworlds.cli.console import cores
-from possibleworlds.data.arrays import pairs_of
 from possibleworlds.data.files import format_rows, read_pairs
+from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.syntax import MEANING, parse, render
 from possibleworlds.models.registry import REGISTRY, resolve
@@ -284,7 +284,7 @@ def good_run(name: str) -> dict[str, bytes]:
 @cache
 def few_rows() -> Dataset:
     """Data to train on for a step."""
-    return Dataset(pairs_of([("p", "q", 0), ("pq&", "p", 1), ("p~", "pq|~", 0), ("p", "p", 1)]))
+    return Dataset(Pairs.of([("p", "q", 0), ("pq&", "p", 1), ("p~", "pq|~", 0), ("p", "p", 1)]))
 
 
 def run_input(rng: random.Random) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from pages import replace_part
 
 from possibleworlds import entails
-from possibleworlds.data.files import parse_row
+from possibleworlds.data.files import parse_line
 from possibleworlds.data.splits import Seen, Split, make_rows
 from possibleworlds.logic.formula import Formula
 
@@ -33,7 +33,7 @@ def row_against_query() -> tuple[float, float, float]:
     pairs = [
         (Formula(tuple(pair.a)), Formula(tuple(pair.b)))
         for lines in make_rows(split, 1, Seen(ROWS), workers=1)
-        for pair in map(parse_row, lines.splitlines())
+        for pair, _ in map(parse_line, lines.splitlines())
     ]
     gc.freeze()  # the pairs kept here would else slow down collections that a real run has not
     row_times, query_times = [], []

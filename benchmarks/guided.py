@@ -21,7 +21,7 @@ from cost import SEED, SETS
 from headline import command, own_answers, pruned
 from pages import replace_part
 
-from possibleworlds.data.splits import generate
+from possibleworlds.data.splits import generate_folder
 from possibleworlds.models import Model
 from possibleworlds.storage import write_json
 from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
@@ -65,7 +65,7 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
 
 def make_data(out: Path) -> None:
     """The sets to measure on, and training data that are pruned against them."""
-    generate(out / "tests", list(SETS.values()), SEED)
+    generate_folder(out / "tests", list(SETS.values()), SEED)
     tests = [out / "tests" / split.file for split in SETS.values()]
     for name, variables in DATA.items():
         operators = variables.replace("1-", "0-")

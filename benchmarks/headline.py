@@ -27,8 +27,7 @@ import numpy as np
 import torch
 from pages import FIGURES, replace_part
 
-from possibleworlds.data.arrays import load_pairs
-from possibleworlds.data.files import data_files, read_pairs
+from possibleworlds.data.files import data_files, read, read_pairs
 from possibleworlds.logic.formula import variables_of
 from possibleworlds.logic.truth import evaluate_bits, random_columns
 from possibleworlds.models import REGISTRY, Model
@@ -85,7 +84,7 @@ def sampled(file: Path, rows: int) -> float:
 
 def own_answers(model: Model, file: Path) -> dict[str, float]:
     """What a network says of a file, and which worlds make it say so."""
-    data = Dataset(load_pairs(file))
+    data = Dataset(read(file))
     start = time.process_time()
     found = views(model, data)
     seconds = time.process_time() - start
@@ -108,7 +107,7 @@ def own_answers(model: Model, file: Path) -> dict[str, float]:
 
 def certified_answers(model: Model, file: Path) -> dict[str, float]:
     """What a network says of a file where it needs a checked countermodel to say no."""
-    data = Dataset(load_pairs(file))
+    data = Dataset(read(file))
     start = time.process_time()
     answers = [found is None for found in certify(model, data)]
     seconds = time.process_time() - start

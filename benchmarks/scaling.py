@@ -16,7 +16,7 @@ from typing import Any
 
 from pages import replace_part
 
-from possibleworlds.data.splits import PRESETS, free_splits, generate
+from possibleworlds.data.splits import PRESETS, free_splits, generate_folder
 from possibleworlds.experiments.grid import paper_plan, sample
 from possibleworlds.experiments.sweep import MEASURED
 from possibleworlds.experiments.trials import measure
@@ -32,7 +32,7 @@ def cost_of_rows(workers: int, folder: Path) -> dict[str, float]:
     """What rows cost: seconds of the clock, of the process that prunes, and of all others."""
     began, own = time.perf_counter(), time.process_time()
     others = children_seconds()
-    made = generate(folder, free_splits(ROWS, (1, 10), (1, 10), "fourtuples"), 0, workers)
+    made = generate_folder(folder, free_splits(ROWS, (1, 10), (1, 10), "fourtuples"), 0, workers)
     return {
         "rows": sum(split["rows"] for split in made["splits"].values()),
         "clock": time.perf_counter() - began,
@@ -106,7 +106,7 @@ def main() -> None:
         folder = Path(temporary)
         workers = len(os.sched_getaffinity(0))
         found["generate"] = {"workers": workers, **cost_of_rows(workers, folder / "rows")}
-        generate(folder / "data", PRESETS["paper"], 0, workers)
+        generate_folder(folder / "data", PRESETS["paper"], 0, workers)
         names = [name for name, entry in REGISTRY.items() if entry.paper]
         found["grid"] = {model: grid_cost(model, folder / "data") for model in names}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

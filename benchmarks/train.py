@@ -18,8 +18,8 @@ import recursion
 import torch
 from pages import replace_part
 
-from possibleworlds.data.arrays import load_pairs
-from possibleworlds.data.splits import free_splits, generate
+from possibleworlds.data.files import read
+from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.models import REGISTRY, Batch, Model, resolve
 from possibleworlds.models.conv import ConvNet
 from possibleworlds.models.possibleworldnet import (
@@ -237,8 +237,8 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        generate(Path(folder), free_splits(4000, (1, 10), (1, 10), "fourtuples"), seed=0)
-        data = Dataset(load_pairs(Path(folder) / "train.txt"))
+        generate_folder(Path(folder), free_splits(4000, (1, 10), (1, 10), "fourtuples"), seed=0)
+        data = Dataset(read(Path(folder) / "train.txt"))
     lines = [memory(data), *trees(data), convolutions(data)]
     text = "\n".join(lines) + "\n\n" + "\n".join(preparation(data))
     print(text)

@@ -22,7 +22,7 @@ from headline import sampled
 from pages import FIGURES, replace_part
 
 import possibleworlds
-from possibleworlds.data.arrays import load_pairs
+from possibleworlds.data.files import read
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import read_run
 
@@ -74,7 +74,7 @@ def by_worlds_asked(data: Path) -> dict[str, dict[str, float]]:
     """The accuracy of the ready-trained network, and of random rows, by their number."""
     torch.set_num_threads(1)
     network = possibleworlds.load("possibleworldnet")
-    rows = Dataset(load_pairs(data / "validate.txt"))
+    rows = Dataset(read(data / "validate.txt"))
     found = {}
     for n in (*WORLDS, 512, 1024):
         answers = network.look_at(n).answers(rows)

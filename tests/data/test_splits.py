@@ -18,7 +18,7 @@ from possibleworlds.data.splits import (
     Seen,
     Split,
     free_splits,
-    generate,
+    generate_folder,
     paper_splits,
     read_manifest,
 )
@@ -35,7 +35,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny")
-    generate(folder, TINY, seed=3)
+    generate_folder(folder, TINY, seed=3)
     return folder
 
 
@@ -81,15 +81,15 @@ def test_ranges_are_kept(tiny: Path) -> None:
 def test_same_seed_same_bytes_for_any_number_of_workers(tiny: Path, tmp_path: Path) -> None:
     for workers in (2, 3):
         folder = tmp_path / f"{workers}"
-        generate(folder, TINY, seed=3, workers=workers)
+        generate_folder(folder, TINY, seed=3, workers=workers)
         assert contents(folder) == contents(tiny)
-    generate(tmp_path / "other", TINY, seed=4)
+    generate_folder(tmp_path / "other", TINY, seed=4)
     assert contents(tmp_path / "other")["train.txt"] != contents(tiny)["train.txt"]
 
 
 def test_what_was_finished_is_kept_and_the_rest_made(tiny: Path, tmp_path: Path) -> None:
     folder = tmp_path / "resumed"
-    generate(folder, TINY, seed=3)
+    generate_folder(folder, TINY, seed=3)
     manifest = json.loads((folder / "dataset.json").read_text())
     for name in ("validate", "test_big"):
         (folder / f"{name}.txt").unlink()
@@ -98,9 +98,9 @@ def test_what_was_finished_is_kept_and_the_rest_made(tiny: Path, tmp_path: Path)
     (folder / ".test_hard.txt.part").write_text("half a row")
     (tmp_path / "killed").mkdir()
     (tmp_path / "killed" / ".dataset.json.part").write_text("{")
-    generate(tmp_path / "killed", TINY[:1], seed=3)
+    generate_folder(tmp_path / "killed", TINY[:1], seed=3)
     before = (folder / "train.txt").stat().st_mtime_ns
-    generate(folder, TINY, seed=3)
+    generate_folder(folder, TINY, seed=3)
     assert (folder / "train.txt").stat().st_mtime_ns == before
     assert {k: v for k, v in contents(folder).items() if k != "dataset.json"} == {
         k: v for k, v in contents(tiny).items() if k != "dataset.json"
@@ -126,7 +126,7 @@ def test_a_killed_run_leaves_whole_files_and_is_finished_by_another(
             if (folder / split.file).exists() and split.name in manifest["splits"]:
                 assert sha256(folder / split.file) == manifest["splits"][split.name]["sha256"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    generate(tmp_path / "undisturbed", PRESETS["small"], seed=0)
+    generate_folder(tmp_path / "undisturbed", PRESETS["small"], seed=0)
     assert contents(folder) == contents(tmp_path / "undisturbed")
 
 
@@ -135,14 +135,14 @@ def test_a_folder_that_holds_something_is_not_overwritten(tiny: Path, tmp_path: 
     folder.mkdir()
     (folder / "thesis.tex").write_text("years of work")
     with pytest.raises(UserError, match="thesis"):
-        generate(folder, TINY, seed=3)
+        generate_folder(folder, TINY, seed=3)
     with pytest.raises(UserError, match="another data set"):
-        generate(tiny, TINY, seed=99)
+        generate_folder(tiny, TINY, seed=99)
     (folder / "dataset.json").write_text("{")
     with pytest.raises(UserError, match="cannot be read"):
-        generate(folder, TINY, seed=3)
+        generate_folder(folder, TINY, seed=3)
     (folder / "test_big.txt").write_text("of another data set")
-    generate(folder, TINY[:2], seed=3, force=True)
+    generate_folder(folder, TINY[:2], seed=3, force=True)
     assert not (folder / "test_big.txt").exists()
     assert (folder / "thesis.tex").read_text() == "years of work"
     assert read_manifest(folder)["splits"].keys() == {"test_exam", "train"}
@@ -167,7 +167,7 @@ def test_a_spoiled_description_is_refused(
     text = json.dumps({**manifest, part: "SPOILED"}).replace('"SPOILED"', content)
     (tmp_path / "dataset.json").write_text(text)
     with pytest.raises(UserError, match="cannot be read; generate --force"):
-        generate(tmp_path, TINY, seed=3)
+        generate_folder(tmp_path, TINY, seed=3)
 
 
 def test_two_processes_do_not_fill_one_folder(tmp_path: Path) -> None:
@@ -178,15 +178,15 @@ def test_two_processes_do_not_fill_one_folder(tmp_path: Path) -> None:
     for running in both:
         _, said = running.communicate(timeout=60)
         assert running.returncode == 0 or "data: another process is writing to it" in said
-    generate(tmp_path / "undisturbed", PRESETS["small"], seed=0)
+    generate_folder(tmp_path / "undisturbed", PRESETS["small"], seed=0)
     assert contents(tmp_path / "data") == contents(tmp_path / "undisturbed")
 
 
 def test_pruning_against_other_files(tiny: Path, tmp_path: Path) -> None:
     splits = free_splits(200, (1, 3), (1, 4), "fourtuples")
-    generate(tmp_path / "first", splits, seed=0)
+    generate_folder(tmp_path / "first", splits, seed=0)
     against = tmp_path / "first" / "train.txt"
-    generate(tmp_path / "second", splits, seed=0, prune_against=[against])
+    generate_folder(tmp_path / "second", splits, seed=0, prune_against=[against])
     old = {pair_key(p.a, p.b) for p in read_pairs(against)}
     for split in splits:
         for pair in read_pairs(tmp_path / "second" / split.file):
@@ -195,14 +195,14 @@ def test_pruning_against_other_files(tiny: Path, tmp_path: Path) -> None:
         {"file": "train.txt", "sha256": sha256(against)}
     ]
     exam = [split for split in TINY if split.method == "exam"]
-    generate(tmp_path / "exam", exam, seed=5, prune_against=[tiny / "test_exam.txt"])
+    generate_folder(tmp_path / "exam", exam, seed=5, prune_against=[tiny / "test_exam.txt"])
     assert read_manifest(tmp_path / "exam")["splits"]["test_exam"]["rows"] == 0
 
 
 @pytest.mark.parametrize("method", ["fourtuples", "naive", "mutated"])
 def test_free_settings(method: str, tmp_path: Path) -> None:
     splits = free_splits(80, (2, 5), (3, 6), method)  # type: ignore[arg-type]
-    manifest = generate(tmp_path / method, splits, seed=0)
+    manifest = generate_folder(tmp_path / method, splits, seed=0)
     assert {name: s["rows"] for name, s in manifest["splits"].items()} == {
         "train": 80,
         "validate": 4,
@@ -211,7 +211,7 @@ def test_free_settings(method: str, tmp_path: Path) -> None:
 
 
 def test_the_exam_is_the_same_for_every_seed(tiny: Path, tmp_path: Path) -> None:
-    generate(tmp_path / "other", TINY[:1], seed=77)
+    generate_folder(tmp_path / "other", TINY[:1], seed=77)
     assert contents(tmp_path / "other")["test_exam.txt"] == contents(tiny)["test_exam.txt"]
 
 
@@ -246,13 +246,13 @@ def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:
         (Split("x", 0), "0 rows"),
     ]:
         with pytest.raises(UserError, match=problem):
-            generate(tmp_path / "never", [split], seed=0)
+            generate_folder(tmp_path / "never", [split], seed=0)
     assert not (tmp_path / "never").exists()
 
 
 def test_more_rows_than_there_are_is_said_not_tried_for_ever(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="rows are to be found"):
-        generate(tmp_path / "few", [Split("x", 10_000, (1, 1), (0, 1))], seed=0)
+        generate_folder(tmp_path / "few", [Split("x", 10_000, (1, 1), (0, 1))], seed=0)
     assert not (tmp_path / "few" / "x.txt").exists()
 
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from possibleworlds.data.files import Pair, data_files, read_pairs
-from possibleworlds.data.paper import SAMPLING_ON_HARD
+from possibleworlds.data.files import data_files, read_pairs
+from possibleworlds.data.pairs import Pair
 from possibleworlds.data.plots import plot_distributions
-from possibleworlds.data.splits import free_splits, generate
+from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.data.statistics import (
     FEATURES,
     Comparison,
@@ -16,10 +16,11 @@ from possibleworlds.data.statistics import (
     split_statistics,
 )
 from possibleworlds.logic import parse
+from possibleworlds.paper import SAMPLING_ON_HARD
 
 
 def pair(a: str, b: str, label: int) -> Pair:
-    return Pair("".join(parse(a).rpn), "".join(parse(b).rpn), label, (True, True, True))
+    return Pair("".join(parse(a).rpn), "".join(parse(b).rpn), bool(label))
 
 
 def test_features_are_the_papers() -> None:
@@ -60,7 +61,7 @@ def test_sampling_refutes_with_the_chance_it_should() -> None:
 
 def test_four_tuples_show_exactly_zero_and_naive_data_the_papers_biases(tmp_path: Path) -> None:
     for method in ("fourtuples", "naive"):
-        generate(tmp_path / method, free_splits(2000, (1, 10), (1, 10), method), seed=0)
+        generate_folder(tmp_path / method, free_splits(2000, (1, 10), (1, 10), method), seed=0)
     fair = file_statistics(read_pairs(tmp_path / "fourtuples" / "train.txt"))
     for name, sides in fair.features.items():
         for comparison in sides.values():

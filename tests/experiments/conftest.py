@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from possibleworlds.data.splits import free_splits, generate
+from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.training.checkpoint import RUN
 
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    generate(folder, free_splits(400, (1, 4), (1, 5), "fourtuples"), seed=0)
+    generate_folder(folder, free_splits(400, (1, 4), (1, 5), "fourtuples"), seed=0)
     return folder
 
 

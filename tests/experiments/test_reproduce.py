@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from possibleworlds.cli import experiments
-from possibleworlds.data.splits import free_splits, generate, paper_splits
+from possibleworlds.data.splits import free_splits, generate_folder, paper_splits
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import reproduce
 from possibleworlds.experiments.engines import LocalEngine
@@ -57,7 +57,7 @@ def report(work: Reproduction) -> None:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("done")
-    generate(out / "theirs", paper_splits(4, 4, 40, 4, 4, 4)[3:4], 7)
+    generate_folder(out / "theirs", paper_splits(4, 4, 40, 4, 4, 4)[3:4], 7)
     work = at_work(tiny(), out / "out", (out / "theirs",))
     finish(work)
     report(work)

@@ -16,6 +16,7 @@ import pytest
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from possibleworlds import cli
+from possibleworlds.data.files import TRAINING_FILES
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.engines import LocalEngine
 from possibleworlds.experiments.grid import Budget, complete
@@ -23,7 +24,6 @@ from possibleworlds.experiments.sweep import Asked, make_plans, searches_of
 from possibleworlds.experiments.trials import Result, Trial, measure, read_result, run_trial
 from possibleworlds.models import resolve
 from possibleworlds.storage import exclusive_folder, held_locks, sha256
-from possibleworlds.training.loop import DATA_FILES
 from tests.experiments.conftest import command, outcome, possible
 
 PLAIN, SLOW = "networks:Plain", "networks:Slow"
@@ -169,7 +169,7 @@ def test_an_evaluation_that_fails_stops_nothing_else(data: Path, here: Path) -> 
 
 def trial_on(data: Path) -> Trial:
     given = complete(resolve("linear-bow"), {"epochs": 1.0})
-    return Trial("linear-bow", given, 0, {name: sha256(data / name) for name in DATA_FILES})
+    return Trial("linear-bow", given, 0, {name: sha256(data / name) for name in TRAINING_FILES})
 
 
 def test_a_trial_on_which_another_process_stands_still_is_busy(data: Path, tmp_path: Path) -> None:

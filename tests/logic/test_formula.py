@@ -6,7 +6,8 @@ from hypothesis import given
 
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, evaluate, parse
-from possibleworlds.logic.formula import ARITY, levels
+from possibleworlds.logic.alphabet import ARITY
+from possibleworlds.logic.formula import levels
 from tests.conftest import formulas
 
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from possibleworlds.data.arrays import Pairs, load_pairs, pairs_of
-from possibleworlds.data.splits import free_splits, generate
+from possibleworlds.data.files import read
+from possibleworlds.data.pairs import Pairs
+from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula
 from possibleworlds.models import REGISTRY, Batch, Model, Options, resolve
@@ -66,10 +67,10 @@ def test_a_score_does_not_depend_on_the_other_rows(
     name: str, rows: list[tuple[str, str, int]]
 ) -> None:
     model = small(name)
-    together = log_probabilities(model, Dataset(pairs_of(rows)))
+    together = log_probabilities(model, Dataset(Pairs.of(rows)))
     assert_close(np.exp(together).sum(1), np.ones(len(rows)), rtol=0, atol=1e-9)
     for row, expected in zip(rows, together, strict=True):
-        alone = log_probabilities(model, Dataset(pairs_of([row])))[0]
+        alone = log_probabilities(model, Dataset(Pairs.of([row])))[0]
         assert_close(alone, expected, rtol=1e-10, atol=1e-10)
 
 
@@ -77,7 +78,7 @@ def test_a_score_does_not_depend_on_the_other_rows(
 def test_every_weight_is_learnt(name: str) -> None:
     model = small(name, pooling=1, unguided_fraction=0.0).train()
     rows = [("pq&r|~", "pq>", 1), ("p", "q~", 0), ("pq|", "rs>~t&", 0)]
-    batch = whole(pairs_of(rows))
+    batch = whole(Pairs.of(rows))
     torch.nn.functional.nll_loss(model(batch), torch.tensor([1, 0, 0])).backward()
     for weight_name, weight in model.named_parameters():
         assert weight.grad is not None, weight_name
@@ -91,7 +92,7 @@ def test_four_tuples_are_evaluated_as_their_rows_are(name: str) -> None:
     model = small(name, fixed_worlds=True, steps=0)
     a1, b1, a2, b2 = "pq&", "qr|", "pr>~", "s~p|"
     rows = [(a1, b1, 1), (a2, b2, 1), (a1, b2, 0), (a2, b1, 0)]
-    data = Dataset(pairs_of(rows * 1))
+    data = Dataset(Pairs.of(rows * 1))
     assert data.together == 4
     permutation = np.random.default_rng(0).permutation(26)[None]
     batch, labels = data.batch(np.array([0]), permutation)
@@ -108,7 +109,7 @@ def test_four_tuples_are_evaluated_as_their_rows_are(name: str) -> None:
 @pytest.mark.parametrize("loss", [Model.loss, LinearBow.loss])
 def test_a_linear_bag_of_words_learns_from_errors_alone(loss: Callable[..., torch.Tensor]) -> None:
     a1, b1, a2, b2 = "pq&", "qr|", "pr>~", "s~p|"
-    pairs = pairs_of([(a1, b1, 1), (a2, b2, 1), (a1, b2, 0), (a2, b1, 0)])
+    pairs = Pairs.of([(a1, b1, 1), (a2, b2, 1), (a1, b2, 0), (a2, b1, 0)])
     model, batch, labels = small("linear-bow"), whole(pairs), torch.tensor([1, 1, 0, 0])
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(1000):
@@ -137,7 +138,7 @@ def infix(rpn: str) -> str:
 def test_sequences_are_bracketed_infix_text(rows: list[tuple[str, str, int]]) -> None:
     signs = {**dict(enumerate("~&|>abcdefghijklmnopqrstuvwxyz")), OPEN: "(", CLOSE: ")"}
     signs |= {TURNSTILE: "⊨", PADDING: ""}
-    batch = whole(pairs_of(rows))
+    batch = whole(Pairs.of(rows))
     sequences, is_right = batch.side_by_side
     for i, (a, b, _) in enumerate(rows):
         joined = batch.joined.symbols[i].tolist()
@@ -151,8 +152,8 @@ def test_sequences_are_bracketed_infix_text(rows: list[tuple[str, str, int]]) ->
 
 
 def test_permuting_symbols_renames_what_every_network_sees() -> None:
-    pairs = pairs_of([("pq&", "p", 1)])
-    renamed = pairs_of([("qp&", "q", 1)])
+    pairs = Pairs.of([("pq&", "p", 1)])
+    renamed = Pairs.of([("qp&", "q", 1)])
     forest = Forest(pairs.code, pairs.offsets)
     swap = np.arange(26)
     swap[[15, 16]] = [16, 15]
@@ -165,7 +166,7 @@ def test_permuting_symbols_renames_what_every_network_sees() -> None:
 
 
 def test_symbols_are_permuted_from_the_epoch_that_is_told() -> None:
-    data = Dataset(pairs_of([("pq&", "p", 1)] * 8))
+    data = Dataset(Pairs.of([("pq&", "p", 1)] * 8))
     settings_ = TrainingSettings(batch_size=4, permute_after=3)
     trainer = Trainer(small("treenet"), settings_, data, data, 0)
     permuted = []
@@ -203,21 +204,21 @@ def test_the_papers_grid() -> None:
 def test_one_sided_networks_see_one_side(name: str, side: str) -> None:
     model = small(name, side=side)
     rows = [("pq&", "p", 1), ("pq&", "r~", 1), ("qr|", "p", 0)]
-    first, other_right, other_left = log_probabilities(model, Dataset(pairs_of(rows)))
+    first, other_right, other_left = log_probabilities(model, Dataset(Pairs.of(rows)))
     assert (first == other_right).all() == (side == "left")
     assert (first == other_left).all() == (side == "right")
 
 
 def test_the_number_of_worlds_is_free() -> None:
     model = small("possibleworldnet", output_init_scale=1.0)
-    data = Dataset(pairs_of([("pq&", "p", 1)]))
+    data = Dataset(Pairs.of([("pq&", "p", 1)]))
     few = log_probabilities(model, data)[0, 1]
     many = log_probabilities(model, data, options=Options(worlds=300))[0, 1]
     assert many < few
 
 
 def test_guided_worlds_stand_still_at_first() -> None:
-    batch = whole(pairs_of([("pq&", "p", 1)]))
+    batch = whole(Pairs.of([("pq&", "p", 1)]))
     guided, plain = small("guidedworldnet").train(), small("possibleworldnet").train()
     for trained, moves in ((0.0, False), (0.49, False), (0.5, True)):
         torch.manual_seed(0)
@@ -232,7 +233,7 @@ def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> Non
     letters = "abcdefghijklmnopqrstuvwxyz"
     rows = [(v, v + "~", 0) for v in letters] + [(v + "~", v, 0) for v in letters]
     worlds = model.settle(model.draw_worlds(1, 7))
-    z = model.find(whole(pairs_of(rows)), worlds.expand(len(rows), -1, -1), 0).z
+    z = model.find(whole(Pairs.of(rows)), worlds.expand(len(rows), -1, -1), 0).z
     true = (z[:26] < z[26:]).T
     assert torch.equal(model.assignments(worlds[0]), true)
 
@@ -240,7 +241,7 @@ def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> Non
 def test_a_thousand_operators_are_no_limit() -> None:
     deep = "p" + "".join(f"{'pqrs'[i % 4]}{'&|>'[i % 3]}" for i in range(1000))
     for name in REGISTRY:
-        answer = log_probabilities(small(name), Dataset(pairs_of([(deep, "p", 1)])))
+        answer = log_probabilities(small(name), Dataset(Pairs.of([(deep, "p", 1)])))
         assert np.isfinite(answer).all()
 
 
@@ -306,8 +307,8 @@ def test_a_variable_starts_with_a_coordinate_of_its_own() -> None:
 
 
 def test_convnet_tells_pairs_apart_from_the_start(tmp_path: Path) -> None:
-    generate(tmp_path, free_splits(80, (1, 10), (1, 10), "fourtuples")[:1], seed=0)
-    batch = whole(load_pairs(tmp_path / "train.txt"))
+    generate_folder(tmp_path, free_splits(80, (1, 10), (1, 10), "fourtuples")[:1], seed=0)
+    batch = whole(read(tmp_path / "train.txt"))
     kind = resolve("convnet")
     for seed in range(5):
         torch.manual_seed(seed)
@@ -323,7 +324,7 @@ def test_convolutions_agree_with_those_of_one_sequence_alone(
     kernel: int, pooling: int, rows: list[tuple[str, str, int]]
 ) -> None:
     encoder = small("convnet", kernel=kernel, pooling=pooling).encoder
-    sequences = whole(pairs_of(rows)).sequences
+    sequences = whole(Pairs.of(rows)).sequences
 
     def alone(symbols: torch.Tensor) -> torch.Tensor:
         x = encoder.embedding(symbols).T[None]
@@ -353,7 +354,7 @@ def test_lstms_agree_with_packed_sequences(
     precision: torch.dtype, tolerance: float, rows: list[tuple[str, str, int]]
 ) -> None:
     encoder = small("bilstm").encoder.to(precision).train()
-    sequences = whole(pairs_of(rows)).sequences
+    sequences = whole(Pairs.of(rows)).sequences
     packed = torch.nn.utils.rnn.pack_padded_sequence(
         encoder.embedding(sequences.symbols),
         sequences.lengths,

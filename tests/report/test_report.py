@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from possibleworlds.data.paper import TABLE_1
-from possibleworlds.data.splits import free_splits, generate, paper_splits
+from possibleworlds.data.splits import free_splits, generate_folder, paper_splits
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import evaluate_into, pending_tasks, read_evaluations
-from possibleworlds.logic.formula import LETTERS, OPERATORS
+from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.registry import REGISTRY
+from possibleworlds.paper import TABLE_1
 from possibleworlds.report import figures, findings
 from possibleworlds.report import page as pages
 from possibleworlds.report import runs as collect
@@ -253,8 +253,8 @@ def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tiny networks trained for a moment, for every part of a report."""
     folder = tmp_path_factory.mktemp("report")
-    generate(folder / "data", paper_splits(160, 40, 40, 40, 40, 20), 0)
-    generate(folder / "naive", free_splits(80, (1, 5), (1, 5), "naive"), 0)
+    generate_folder(folder / "data", paper_splits(160, 40, 40, 40, 40, 20), 0)
+    generate_folder(folder / "naive", free_splits(80, (1, 5), (1, 5), "naive"), 0)
     small = {"epochs": 1, "evaluations": 2}
     jobs: dict[str, tuple[str, str, dict[str, Any], int]] = {
         "bow-0": ("mlp-bow", "data", {}, 0),
@@ -295,7 +295,7 @@ def test_evaluations_on_files_that_have_changed_do_not_count(tmp_path: Path) -> 
     for found in stored.values():
         found["sha256"] = "of another file"
     (run / "evaluation.json").write_text(json.dumps(stored))
-    generate(tmp_path / "data", free_splits(80, (1, 3), (1, 3), "fourtuples"), seed=0)
+    generate_folder(tmp_path / "data", free_splits(80, (1, 3), (1, 3), "fourtuples"), seed=0)
     material = Material(wanted(tmp_path / "runs", data=(tmp_path / "data",)))
     assert material.runs[0].evaluations.keys() == {"other/test_easy"}
 
@@ -305,7 +305,7 @@ def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:
     folders = [tmp_path / name / "data" for name in ("x", "y", "z")]
     for folder, seed in zip(folders, (0, 0, 1), strict=True):
         folder.parent.mkdir()
-        generate(folder, free_splits(80, (1, 3), (1, 3), "fourtuples"), seed)
+        generate_folder(folder, free_splits(80, (1, 3), (1, 3), "fourtuples"), seed)
     assert len(Material(wanted(tmp_path / "runs", data=tuple(folders[:2]))).tests) == 2
     with pytest.raises(UserError, match="differ and are both called data/"):
         Material(wanted(tmp_path / "runs", data=tuple(folders)))

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import possibleworlds
-from possibleworlds.data.arrays import load_pairs, pairs_of
-from possibleworlds.data.splits import PRESETS, generate
+from possibleworlds.data.files import read
+from possibleworlds.data.pairs import Pairs
+from possibleworlds.data.splits import PRESETS, generate_folder
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import LETTERS, Formula
+from possibleworlds.logic.alphabet import LETTERS
+from possibleworlds.logic.formula import Formula
 from possibleworlds.models.base import DEFAULT_OPTIONS, Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
 from possibleworlds.models.possibleworldnet import (
@@ -46,7 +48,7 @@ def test_an_assignment_refutes_where_it_makes_a_true_and_b_false(
     a: str, b: str, n: int, seed: int
 ) -> None:
     assignments: NDArray[np.bool_] = np.random.default_rng(seed).random((n, 26)) < 0.5
-    bits = refuting(pairs_of([(a, b, 0)]), 0, assignments)
+    bits = refuting(Pairs.of([(a, b, 0)]), 0, assignments)
     for i, assignment in enumerate(assignments):
         named = dict(zip(LETTERS, map(bool, assignment), strict=True))
         a_true, b_true = (possibleworlds.evaluate(Formula(tuple(f)), named) for f in (a, b))
@@ -57,14 +59,14 @@ def test_an_assignment_refutes_where_it_makes_a_true_and_b_false(
 @given(st.lists(st.tuples(DATA_FORMULAS, DATA_FORMULAS), min_size=1, max_size=6))
 def test_no_network_certifies_a_false_refutation(pairs: list[tuple[str, str]]) -> None:
     model = untrained()
-    data = Dataset(pairs_of([(a, b, 0) for a, b in pairs]))
+    data = Dataset(Pairs.of([(a, b, 0) for a, b in pairs]))
     found = certify(model, data)
     assert len(found) == len(pairs)
     for (a, b), countermodel in zip(pairs, found, strict=True):
         if countermodel is not None:
             assert possibleworlds.evaluate(Formula(tuple(a)), countermodel)
             assert not possibleworlds.evaluate(Formula(tuple(b)), countermodel)
-    alone = certify(model, Dataset(pairs_of([(*pairs[-1], 0)])))
+    alone = certify(model, Dataset(Pairs.of([(*pairs[-1], 0)])))
     assert alone[0] == found[-1]
 
 
@@ -80,13 +82,13 @@ def test_the_search_never_looks_at_the_same_fixed_worlds_again() -> None:
         return found
 
     model.imagine = imagine  # type: ignore[method-assign]
-    assert certify(model, Dataset(pairs_of([("p", "p", 1)]))) == [None]
+    assert certify(model, Dataset(Pairs.of([("p", "p", 1)]))) == [None]
     assert len(set(seen)) == len(seen) == PATIENCE * 8
 
 
 def test_the_view_of_a_pair_is_the_networks_own_answer() -> None:
     model = untrained()
-    data = Dataset(pairs_of([("pq&", "p", 1), ("pq|", "p", 0), ("p", "q", 0)]))
+    data = Dataset(Pairs.of([("pq&", "p", 1), ("pq|", "p", 0), ("p", "q", 0)]))
     seen = views(model, data)
     own = np.exp(log_probabilities(model, data)[:, 1])
     assert [view.probability for view in seen] == pytest.approx(own, rel=1e-5)
@@ -109,8 +111,8 @@ def test_decisions() -> None:
 @pytest.mark.parametrize("name", READY)
 def test_ready_trained_networks_pass_their_exam(name: str, tmp_path: Path) -> None:
     exam = [split for split in PRESETS["paper"] if split.name == "test_exam"]
-    generate(tmp_path, exam, seed=0)
-    data = Dataset(load_pairs(tmp_path / "test_exam.txt"))
+    generate_folder(tmp_path, exam, seed=0)
+    data = Dataset(read(tmp_path / "test_exam.txt"))
     assert len(data) > 100
     answers = possibleworlds.load(name).answers(data)
     right = float(np.mean(answers == data.pairs.label))

@@ -18,7 +18,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import possibleworlds
-from possibleworlds.data.splits import free_splits, generate
+from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.errors import UserError
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
@@ -40,7 +40,7 @@ QUICK = {"epochs": 3.0, "evaluations": 3, "size": 8}
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    generate(folder, free_splits(800, (1, 4), (1, 5), "fourtuples"), seed=0)
+    generate_folder(folder, free_splits(800, (1, 4), (1, 5), "fourtuples"), seed=0)
     return folder
 
 
@@ -181,7 +181,7 @@ def test_a_run_is_not_overwritten_nor_mixed_up(data: Path, tmp_path: Path) -> No
     with pytest.raises(UserError, match="started with size=8"):
         train(quick("treenet", data, run, resume=True, size=16))
     other = tmp_path / "other"
-    generate(other, free_splits(80, (1, 4), (1, 5), "fourtuples"), seed=9)
+    generate_folder(other, free_splits(80, (1, 4), (1, 5), "fourtuples"), seed=9)
     with pytest.raises(UserError, match="other data"):
         train(quick("treenet", other, run, resume=True))
     full = tmp_path / "full"

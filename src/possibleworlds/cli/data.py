@@ -83,8 +83,7 @@ def generate(
         possibleworlds generate biased --method naive --rows 50000
     """
     from possibleworlds.data.files import data_files
-    from possibleworlds.data.splits import PRESETS, free_splits
-    from possibleworlds.data.splits import generate as generate_into
+    from possibleworlds.data.splits import PRESETS, free_splits, generate_folder
     from possibleworlds.experiments.engines import make_map
 
     free = any(setting is not None for setting in (variables, operators, rows, method))
@@ -103,7 +102,7 @@ def generate(
     spread = make_map(engine, address)
     with progress_bars() as progress:
         try:
-            manifest = generate_into(
+            manifest = generate_folder(
                 folder,
                 splits,
                 seed,
@@ -226,8 +225,8 @@ def stats(
 
 def print_table_1(lines: "dict[str, SplitStatistics]", as_json: bool) -> None:
     """Table 1, ours and the paper's."""
-    from possibleworlds.data.paper import TABLE_1
     from possibleworlds.data.statistics import SplitStatistics, as_in_table_1
+    from possibleworlds.paper import TABLE_1
 
     names = sorted(lines, key=lambda name: list(TABLE_1).index(name) if name in TABLE_1 else 99)
     lines = {name: as_in_table_1(name, lines[name]) for name in names}

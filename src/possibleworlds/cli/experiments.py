@@ -28,8 +28,8 @@ from possibleworlds.cli.console import (
     progress_bars,
 )
 from possibleworlds.cli.report import answer_with_progress
-from possibleworlds.data.paper import SPLITS
 from possibleworlds.errors import UserError
+from possibleworlds.paper import SPLITS
 from possibleworlds.parallel import StopRequestedError, stop_requested
 from possibleworlds.report.page import duration
 from possibleworlds.storage import exclusive_folder, held_locks

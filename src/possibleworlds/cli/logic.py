@@ -19,7 +19,8 @@ from possibleworlds.cli.console import (
     print_json,
 )
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import AND, LETTERS, OPERATORS, Formula
+from possibleworlds.logic.alphabet import AND, LETTERS, OPERATORS
+from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import Style, parse, to_text
 
 app = new_group()

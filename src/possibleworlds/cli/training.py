@@ -34,7 +34,6 @@ from possibleworlds.cli.console import (
 )
 from possibleworlds.errors import UserError
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.storage import sha256
 
 app = new_group()
 
@@ -88,8 +87,9 @@ def train(
 
         possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
+    from possibleworlds.data.files import fingerprint
     from possibleworlds.training.checkpoint import RUN
-    from possibleworlds.training.loop import DATA_FILES, Job, Trainer
+    from possibleworlds.training.loop import Job, Trainer
     from possibleworlds.training.loop import train as train_network
 
     if epochs is not None and minutes is not None:
@@ -103,7 +103,7 @@ def train(
         ready = ready_trained(model)
         given = {**ready["settings"], **ready["training"]}
         seed = ready["seed"] if seed is None else seed
-        if ready["data"] != {name: sha256(data / name) for name in DATA_FILES}:
+        if ready["data"] != fingerprint(data):
             err.print("these are other data than the ready-trained network was trained on")
     given |= parse_set(settings or [])
     chosen = {"epochs": epochs, "minutes": minutes, "side": side}
@@ -200,8 +200,7 @@ def evaluate(
 
         possibleworlds evaluate guidedworldnet data/test_exam.txt --certify
     """
-    from possibleworlds.data.arrays import load_pairs
-    from possibleworlds.data.files import data_files
+    from possibleworlds.data.files import data_files, read
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import describe
 
@@ -209,7 +208,7 @@ def evaluate(
     found: dict[Path, dict[str, Any]] = {}
     with progress_bars() as progress:
         for path in data_files(paths):
-            data = Dataset(load_pairs(path))
+            data = Dataset(read(path))
             advance = partial(progress.advance, progress.add_task(path.name, total=len(data)))
             answers = predictor.answers(data, certify, advance)
             found[path] = describe(answers == data.pairs.label, data)
@@ -269,8 +268,7 @@ def predict(
     """
     import numpy as np
 
-    from possibleworlds.data.arrays import load_pairs
-    from possibleworlds.data.files import data_files
+    from possibleworlds.data.files import data_files, read
     from possibleworlds.training import certificate
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import log_probabilities
@@ -278,7 +276,7 @@ def predict(
     network = load_run(run, worlds, steps)
     model, options = network.model, network.options
     for file in data_files(paths):
-        data = Dataset(load_pairs(file))
+        data = Dataset(read(file))
         answers: list[tuple[dict[str, Any], str]]
         with progress_bars() as progress:
             advance = partial(progress.advance, progress.add_task(file.name, total=len(data)))

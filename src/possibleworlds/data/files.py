@@ -4,27 +4,22 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from possibleworlds.data.heuristics import BIT, Literals, literals, nothing_new
+from possibleworlds.data.heuristics import BIT, Heuristics, Literals, literals, nothing_new
+from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import FormulaError, parse, render
+from possibleworlds.storage import atomic_write, sha256
 
 FIELDS = "A,B,E,H1,H2,H3"
 BITS = ("0", "1")
 LINES_AT_ONCE = 1000
+TRAINING_FILES = ("train.txt", "validate.txt")
+"""What a network is trained with."""
 
 T = TypeVar("T")
-
-
-class Pair(NamedTuple):
-    """A row of a data file, its formulas in reverse Polish order."""
-
-    a: str
-    b: str
-    label: int
-    heuristics: tuple[bool, bool, bool]
 
 
 def published(rpn: str) -> str:
@@ -78,8 +73,8 @@ def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
     return lines
 
 
-def parse_row(line: str) -> Pair:
-    """The row that a line of a data file holds."""
+def parse_line(line: str) -> tuple[Pair, Heuristics]:
+    """Read the pair of a line of a data file, and the heuristics that it states."""
     if not line.strip():
         raise UserError("an empty line")
     fields = line.rstrip("\r\n").split(",")
@@ -89,7 +84,8 @@ def parse_row(line: str) -> Pair:
     if not set(bits).issubset(BITS):
         raise UserError(f"E,H1,H2,H3 must each be 0 or 1, not {quoted(','.join(bits))}")
     label, h1, h2, h3 = map(int, bits)
-    return Pair(from_published(a), from_published(b), label, (bool(h1), bool(h2), bool(h3)))
+    pair = Pair(from_published(a), from_published(b), bool(label))
+    return pair, (bool(h1), bool(h2), bool(h3))
 
 
 def raw_lines(path: Path) -> Iterator[str]:
@@ -106,11 +102,29 @@ def read_pairs(path: Path) -> Iterator[Pair]:
     number = 0
     for number, line in enumerate(raw_lines(path), 1):
         try:
-            yield parse_row(line)
+            pair, _ = parse_line(line)
         except UserError as error:
             raise UserError(f"{path}:{number}: {error}") from None
+        yield pair
     if not number:
         raise UserError(f"{path}: an empty file")
+
+
+def read(path: str | Path, rows: int | None = None) -> Pairs:
+    """Read a data file, or its first rows, into memory."""
+    return Pairs.of(islice(read_pairs(Path(path)), rows))
+
+
+def write(path: Path, rows: Iterable[tuple[str, str, int]]) -> None:
+    """Write rows to a data file."""
+    with atomic_write(path) as file:
+        for block in in_blocks(iter(rows)):
+            file.write(format_rows(block))
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """Compute the SHA-256 of each file that a network is trained with, by its name."""
+    return {name: sha256(folder / name) for name in TRAINING_FILES}
 
 
 def in_blocks(lines: Iterator[T]) -> Iterator[list[T]]:

@@ -20,7 +20,8 @@ from possibleworlds.data.sample import (
     table_words,
     truth_words,
 )
-from possibleworlds.logic.formula import LETTERS, Formula
+from possibleworlds.logic.alphabet import LETTERS
+from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.sat import find_model
 
 SIDE = 64

@@ -1,8 +1,9 @@
 """What can be guessed without reasoning: the three heuristics published beside each row."""
 
-from possibleworlds.logic.formula import LETTERS
+from possibleworlds.logic.alphabet import LETTERS
 
 Literals = tuple[int, int]
+Heuristics = tuple[bool, bool, bool]
 BIT = {letter: 1 << i for i, letter in enumerate(LETTERS)}
 
 
@@ -35,6 +36,6 @@ def nothing_new(a: Literals, b: Literals) -> tuple[bool, bool]:
     return not new_variables, not (new_plain or new_negated)
 
 
-def heuristics(a: str, b: str) -> tuple[bool, bool, bool]:
+def heuristics(a: str, b: str) -> Heuristics:
     """H1: A is at least as long as B. H2: B has no new variables. H3: B* has no new literals."""
     return len(a) >= len(b), *nothing_new(literals(a), literals(b))

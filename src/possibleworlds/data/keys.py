@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.logic.formula import LETTERS, OPERATORS
+from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 
 SYMBOLS = "".join(OPERATORS) + LETTERS
 NUMBERS = bytes.maketrans(SYMBOLS.encode(), bytes(range(len(SYMBOLS))))

@@ -7,8 +7,9 @@ import numpy as np
 
 from possibleworlds.data.fourtuples import Row
 from possibleworlds.data.groups import Group
+from possibleworlds.logic.alphabet import ARITY, NOT, OPERATORS
 from possibleworlds.logic.entailment import entails
-from possibleworlds.logic.formula import ARITY, NOT, OPERATORS, Formula, spans
+from possibleworlds.logic.formula import Formula, spans
 
 OF_A_GROUP = 10
 TRIES = 20

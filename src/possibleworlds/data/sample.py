@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.logic.formula import IMPLIES, NOT, OPERATORS, OR
+from possibleworlds.logic.alphabet import IMPLIES, NOT, OPERATORS, OR
 
 CODE = {operator: np.uint8(1 + i) for i, operator in enumerate(OPERATORS)}
 FIRST_VARIABLE = np.uint8(1 + len(OPERATORS))

@@ -23,7 +23,7 @@ from possibleworlds.data.keys import pair_keys
 from possibleworlds.data.mutate import mutated_pairs
 from possibleworlds.data.naive import naive_pairs
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import LETTERS
+from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.parallel import OrderedMap, StopRequestedError, ordered_map, stop_requested
 from possibleworlds.storage import atomic_write, exclusive_folder, sha256
 
@@ -176,7 +176,7 @@ Report = Callable[[str, int, int], None]
 """What is told of each split how many of its rows are written, of how many."""
 
 
-def generate(
+def generate_folder(
     out: Path,
     splits: Sequence[Split],
     seed: int,

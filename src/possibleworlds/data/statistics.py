@@ -10,11 +10,12 @@ from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
 
-from possibleworlds.data.files import Pair
 from possibleworlds.data.heuristics import heuristics
-from possibleworlds.data.paper import BOTH_FORMULAS
-from possibleworlds.logic.formula import OPERATORS, Formula, levels, variables_of
+from possibleworlds.data.pairs import Pair
+from possibleworlds.logic.alphabet import OPERATORS
+from possibleworlds.logic.formula import Formula, levels, variables_of
 from possibleworlds.logic.truth import count_models, evaluate_bits, random_columns
+from possibleworlds.paper import BOTH_FORMULAS
 
 LEVELS = (0, 1, 2)
 FEATURES = (

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from possibleworlds.data.arrays import load_pairs
+from possibleworlds.data.files import read
 from possibleworlds.errors import UserError
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.batches import Dataset
@@ -93,7 +93,7 @@ digest = cache(sha256)
 @cache
 def dataset(file: Path) -> Dataset:
     """Read a file, once for all networks."""
-    return Dataset(load_pairs(file))
+    return Dataset(read(file))
 
 
 def evaluate_task(task: EvaluationTask) -> dict[str, Any]:

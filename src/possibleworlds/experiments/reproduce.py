@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from possibleworlds.data.files import data_files
-from possibleworlds.data.paper import WORLDS
-from possibleworlds.data.splits import PRESETS, Split, free_splits, generate
+from possibleworlds.data.files import data_files, fingerprint
+from possibleworlds.data.splits import PRESETS, Split, free_splits, generate_folder
 from possibleworlds.data.verify import Problem, verify
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.engines import Died, Engine
@@ -35,11 +34,11 @@ from possibleworlds.experiments.trials import (
     step_reached,
 )
 from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.paper import WORLDS
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.report.report import Wanted
 from possibleworlds.storage import held_locks, read_json, sha256, write_json
 from possibleworlds.training.checkpoint import SHIPPED, read_run
-from possibleworlds.training.loop import DATA_FILES
 from possibleworlds.training.settings import read_settings
 
 WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
@@ -217,7 +216,7 @@ class Reproduction:
             generated(f"{path.stem}, verified", done, rows[path.name])
 
         out, workers = self.out / folder, self.engine.slots
-        generate(out, splits, 0, workers, False, against, generated)
+        generate_folder(out, splits, 0, workers, False, against, generated)
         files = data_files([out])
         content, mark = "".join(map(sha256, files)), self.out / f"{folder}.verified"
         if not mark.exists() or mark.read_text(encoding="utf-8") != content:
@@ -230,10 +229,7 @@ class Reproduction:
     @cached_property
     def prints(self) -> dict[str, dict[str, str]]:
         """The SHA-256 of what networks learn from, by folder."""
-        return {
-            folder: {name: sha256(self.out / folder / name) for name in DATA_FILES}
-            for folder in self.preset.splits
-        }
+        return {folder: fingerprint(self.out / folder) for folder in self.preset.splits}
 
     def add(self, planned: Planned) -> list[str]:
         """Have a run trained; the names of its trials, one for each seed."""

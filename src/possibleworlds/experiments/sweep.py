@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import possibleworlds
-from possibleworlds.data.files import count_lines, data_files, read_pairs
+from possibleworlds.data.files import count_lines, data_files, fingerprint, read_pairs
 from possibleworlds.errors import BusyError, UserError, reason
 from possibleworlds.experiments.engines import Died, Engine
 from possibleworlds.experiments.evaluations import evaluation_key, pending_tasks
@@ -48,8 +48,7 @@ from possibleworlds.experiments.trials import (
 )
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.storage import acquire_lock, read_json, sha256, write_json
-from possibleworlds.training.loop import DATA_FILES
+from possibleworlds.storage import acquire_lock, read_json, write_json
 
 FORMAT = 1
 SWEEP = "sweep.json"
@@ -235,7 +234,7 @@ def make_plans(
     say: Say = lambda _: None,
 ) -> None:
     """Plan a search for each network that has none yet, and store the plans."""
-    fingerprint = {name: sha256(data / name) for name in DATA_FILES}
+    prints = fingerprint(data)
     for model in models:  # complains of what cannot be, before anything is written
         complete(resolve(model), {"epochs": asked.epochs})
     try:
@@ -246,12 +245,12 @@ def make_plans(
         stored = {
             "format": FORMAT,
             "version": possibleworlds.__version__,
-            "data": fingerprint,
+            "data": prints,
             "networks": {},
         }
         if (folder / SWEEP).exists():
             stored = read_sweep(folder)
-        if stored["data"] != fingerprint:
+        if stored["data"] != prints:
             raise UserError(f"{folder} holds a sweep on other data than {data}")
         networks: dict[str, Any] = stored["networks"]  # type: ignore[assignment]
         as_stored = json.loads(json.dumps(asdict(asked)))

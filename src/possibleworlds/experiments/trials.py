@@ -14,14 +14,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from possibleworlds.data.arrays import pairs_of
-from possibleworlds.data.files import count_lines, read_pairs
+from possibleworlds.data.files import TRAINING_FILES, count_lines, fingerprint, read
 from possibleworlds.errors import BusyError, StorageError, UserError, named
 from possibleworlds.experiments.evaluations import (
     evaluate_task,
@@ -32,10 +30,10 @@ from possibleworlds.experiments.evaluations import (
 from possibleworlds.experiments.grid import Speed
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.storage import acquire_lock, read_json, sha256, write_json
+from possibleworlds.storage import acquire_lock, read_json, write_json
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.loop import DATA_FILES, Job, Trainer, train
+from possibleworlds.training.loop import Job, Trainer, train
 from possibleworlds.training.settings import read_settings
 
 TRIALS, LOCKS = "trials", "locks"
@@ -105,8 +103,8 @@ class LockLostError(Exception):
 
 def run_trial(sweep: Path, trial: Trial, data: Path) -> Ending:
     """Train a trial to its end, from its last checkpoint, unless that is being done elsewhere."""
-    check_shared(sweep, *(data / name for name in DATA_FILES))
-    if trial.data != {name: sha256(data / name) for name in DATA_FILES}:
+    check_shared(sweep, *(data / name for name in TRAINING_FILES))
+    if trial.data != fingerprint(data):
         raise UserError(f"{data} has changed since this was planned")
     lock = acquire_lock(sweep / LOCKS / trial.name)
     if lock is None:
@@ -170,9 +168,9 @@ def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Sp
     """How fast each candidate is on this machine; None for those that cannot be trained."""
     torch.set_num_threads(1)
     started = time.perf_counter()
-    train_set, validate_set = (first_rows(data / name) for name in DATA_FILES)
+    train_set, validate_set = (first_rows(data / name) for name in TRAINING_FILES)
     seconds_a_row = (time.perf_counter() - started) / (len(train_set) + len(validate_set))
-    train_rows, validate_rows = (count_lines(data / name) for name in DATA_FILES)
+    train_rows, validate_rows = (count_lines(data / name) for name in TRAINING_FILES)
     begin = SECONDS_TO_BEGIN + seconds_a_row * (train_rows + validate_rows)
     found: list[Speed | None] = []
     for given in candidates:
@@ -195,8 +193,7 @@ def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Sp
 
 def first_rows(path: Path) -> Dataset:
     """The beginning of a data file."""
-    rows = islice(read_pairs(path), ROWS_MEASURED)
-    return Dataset(pairs_of((pair.a, pair.b, pair.label) for pair in rows))
+    return Dataset(read(path, ROWS_MEASURED))
 
 
 def learning(trainer: Trainer) -> Callable[[], None]:

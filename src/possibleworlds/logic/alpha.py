@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from possibleworlds.logic.formula import ARITY, CONSTANTS, Formula
+from possibleworlds.logic.alphabet import ARITY, CONSTANTS
+from possibleworlds.logic.formula import Formula
 
 
 def alpha_equivalent(left: Sequence[Formula], right: Sequence[Formula]) -> bool:

@@ -10,15 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from possibleworlds.errors import UserError, quoted
+from possibleworlds.logic.alphabet import (
+    AND,
+    ARITY,
+    CONSTANTS,
+    FALSE,
+    IFF,
+    IMPLIES,
+    NOT,
+    OR,
+    TRUE,
+)
 
-NOT, AND, OR, IMPLIES, IFF = "~", "&", "|", ">", "="
-TRUE, FALSE = "1", "0"
-OPERATORS = (NOT, AND, OR, IMPLIES)
-"""The operators of the paper, which are all that the data and the networks know."""
-ARITY = {NOT: 1, AND: 2, OR: 2, IMPLIES: 2, IFF: 2}
-CONSTANTS = (TRUE, FALSE)
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-"""The variables of the data format."""
 NAME = re.compile(r"(?!(?:true|false|not|and|or|implies|iff)$)[^\W\d]\w*'*")
 MAX_REWRITTEN_LENGTH = 1_000_000
 

@@ -11,7 +11,8 @@ from functools import cache
 from typing import Literal
 
 from possibleworlds.errors import UserError, quoted, shortened
-from possibleworlds.logic.formula import AND, ARITY, FALSE, IFF, IMPLIES, NOT, OR, TRUE, Formula
+from possibleworlds.logic.alphabet import AND, ARITY, FALSE, IFF, IMPLIES, NOT, OR, TRUE
+from possibleworlds.logic.formula import Formula
 
 Style = Literal["unicode", "ascii", "latex", "published"]
 

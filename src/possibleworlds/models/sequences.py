@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from possibleworlds.logic.formula import LETTERS, OPERATORS
+from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 
 FIRST_VARIABLE = len(OPERATORS)
 OPEN, CLOSE, TURNSTILE, PADDING = range(FIRST_VARIABLE + len(LETTERS), FIRST_VARIABLE + 30)

@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from possibleworlds.logic.formula import LETTERS, OPERATORS
+from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.sequences import OPEN, TURNSTILE, Sequences, Texts, pad, texts_of
 
 Ints = NDArray[np.integer]

@@ -11,8 +11,8 @@ from random import Random
 from shlex import join
 from typing import Any
 
-from possibleworlds.data.files import Pair, read_pairs
-from possibleworlds.data.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1
+from possibleworlds.data.files import read_pairs
+from possibleworlds.data.pairs import Pair
 from possibleworlds.data.splits import PRESETS
 from possibleworlds.data.statistics import (
     SAMPLED_ROWS,
@@ -25,6 +25,7 @@ from possibleworlds.data.statistics import (
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import digest, evaluation_key, split_key
 from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1
 from possibleworlds.report.runs import DataFolder, Group, Run, Value, grouped
 from possibleworlds.training.checkpoint import RUN
 from possibleworlds.training.settings import read_settings

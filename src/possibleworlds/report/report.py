@@ -13,8 +13,7 @@ from typing import Any
 import torch
 
 import possibleworlds
-from possibleworlds.data import paper
-from possibleworlds.data.paper import SPLITS, TABLE_1, WORLDS
+from possibleworlds import paper
 from possibleworlds.data.statistics import NEW_VARIABLES, SIDES
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import (
@@ -26,6 +25,7 @@ from possibleworlds.experiments.evaluations import (
     split_key,
     store,
 )
+from possibleworlds.paper import SPLITS, TABLE_1, WORLDS
 from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.report import figures, findings
 from possibleworlds.report.findings import SAMPLED_SPLITS, TESTS, WITH_WORLDS, Found

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from possibleworlds.data.files import data_files
+from possibleworlds.data.files import TRAINING_FILES, data_files
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import Evaluations, are_numbers, read_evaluations
@@ -22,7 +22,6 @@ from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import REGISTRY
 from possibleworlds.storage import sha256
 from possibleworlds.training.checkpoint import METRICS, RUN, read_run
-from possibleworlds.training.loop import DATA_FILES
 
 NEEDED = (
     *("validation", "seconds", "pairs_per_second", "parameters", "step", "best_step"),
@@ -151,7 +150,7 @@ class DataFolder:
     @cached_property
     def fingerprint(self) -> dict[str, str]:
         """The SHA-256 of the files that a network is trained with."""
-        return {path.name: sha256(path) for path in self.files if path.name in DATA_FILES}
+        return {path.name: sha256(path) for path in self.files if path.name in TRAINING_FILES}
 
     @property
     def train(self) -> dict[str, Any]:

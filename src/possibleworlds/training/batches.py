@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from possibleworlds.data.arrays import Pairs
+from possibleworlds.data.pairs import Pairs
 from possibleworlds.models.trees import N_VARIABLES, Batch, Device, Forest, Ints
 
 NODES_AT_ONCE = 4000

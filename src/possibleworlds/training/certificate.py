@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from possibleworlds.data.arrays import Pairs
+from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import LETTERS, variables_of
+from possibleworlds.logic.alphabet import LETTERS
+from possibleworlds.logic.formula import variables_of
 from possibleworlds.logic.truth import evaluate_bits
 from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet, all_worlds

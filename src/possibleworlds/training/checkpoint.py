@@ -20,7 +20,7 @@ from torch import Tensor
 
 import possibleworlds
 from possibleworlds.errors import UserError, quoted, reason, shortened
-from possibleworlds.logic.formula import LETTERS, OPERATORS
+from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.base import Model
 from possibleworlds.models.registry import LARGEST, REGISTRY, make_settings, resolve
 from possibleworlds.storage import atomic_write, read_json

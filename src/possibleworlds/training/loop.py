@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from possibleworlds.data.arrays import load_pairs
+from possibleworlds.data.files import TRAINING_FILES, fingerprint, read
 from possibleworlds.errors import UserError, reason
 from possibleworlds.models.base import Model, Options
 from possibleworlds.models.registry import check_kinds, resolve
 from possibleworlds.parallel import StopRequestedError, stop_requested
-from possibleworlds.storage import atomic_write, exclusive_folder, sha256, write_json
+from possibleworlds.storage import atomic_write, exclusive_folder, write_json
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.evaluation import log_probabilities
@@ -28,7 +28,6 @@ from possibleworlds.training.settings import TrainingSettings, read_settings
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 PERMUTED_BY = 1 / 3
 """The share of a run after which symbols are permuted, whatever permute_after says."""
-DATA_FILES = ("train.txt", "validate.txt")
 
 
 @dataclass
@@ -210,7 +209,7 @@ def train(
     torch.set_num_threads(1)
     check_device(job.device)
     kind = resolve(job.model)
-    data = {name: sha256(job.data / name) for name in DATA_FILES}
+    data = fingerprint(job.data)
     run = open_run(job, kind, data)
     if run:
         given, seed = {**run["settings"], **run["training"]}, run["seed"]
@@ -219,8 +218,8 @@ def train(
     settings, training = read_settings(kind, given)
     rows = None, training.validation_rows or None
     train_set, validate_set = (
-        Dataset(load_pairs(job.data / name, some), job.device)
-        for name, some in zip(DATA_FILES, rows, strict=True)
+        Dataset(read(job.data / name, some), job.device)
+        for name, some in zip(TRAINING_FILES, rows, strict=True)
     )
     torch.manual_seed(seed)
     try:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.data.arrays import pairs_of
+from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import LETTERS, Formula, variables_of
+from possibleworlds.logic.alphabet import LETTERS
+from possibleworlds.logic.formula import Formula, variables_of
 from possibleworlds.logic.syntax import parse
 from possibleworlds.models.base import Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
@@ -52,7 +53,7 @@ class Predictor:
     ) -> Decision:
         """Whether A entails B; certified, "no" only with a countermodel that was checked."""
         row, names = in_letters(a, b)
-        data = Dataset(pairs_of([row]))
+        data = Dataset(Pairs.of([row]))
         if certify:
             (found,) = certificate.certify(self.model, data, seed, options=self.options)
             named = found and {names[letter]: value for letter, value in found.items()}
@@ -101,7 +102,7 @@ class Predictor:
         if not pairs:
             return np.empty(0)
         rows = [in_letters(a, b)[0] for a, b in pairs]
-        data = Dataset(pairs_of(rows))
+        data = Dataset(Pairs.of(rows))
         return np.exp(log_probabilities(self.model, data, seed, options=self.options)[:, 1])
 
 
