@@ -43,6 +43,7 @@ from possibleworlds.training.checkpoint import (
     RUN,
     STATE,
     describe_run,
+    flat_settings,
     load_model,
     load_tensors,
     own_tensors,
@@ -50,7 +51,7 @@ from possibleworlds.training.checkpoint import (
     save_tensors,
 )
 from possibleworlds.training.loop import Trainer
-from possibleworlds.training.settings import TrainingSettings, read_settings
+from possibleworlds.training.settings import RunSettings, TrainingSettings
 
 SECONDS = 10.0
 """How long an input may take."""
@@ -334,8 +335,7 @@ def read_folder(files: dict[str, bytes]) -> None:
         put(name, data)
     model = load_model(folder)
     run = read_run(folder)
-    given = {**run["settings"], **run["training"]}
-    _, training = read_settings(type(model), given)
+    training = RunSettings.read(type(model), flat_settings(run)).training
     trainer = Trainer(model.train(), training, few_rows(), few_rows(), run["seed"])
     trainer.restore(*load_tensors(folder / STATE), folder / STATE)
     if files[RUN] in (good_run(name)[RUN] for name in TINY):  # else even the step may be a long one

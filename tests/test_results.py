@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import record
 from possibleworlds.models.registry import REGISTRY
-from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
+from possibleworlds.training.checkpoint import SHIPPED, flat_settings, load_model, read_run
 
 ROOT = Path(__file__).parent.parent
 ON_RECORD = json.loads((ROOT / "results" / "paper.json").read_text(encoding="utf-8"))
@@ -25,7 +25,7 @@ def test_readme_is_up_to_date() -> None:
 def test_what_ships_is_on_record(name: str) -> None:
     ready = read_run(SHIPPED / name)
     load_model(SHIPPED / name)
-    described = {**ready["settings"], **ready["training"]}
+    described = flat_settings(ready)
     recorded = [run for run in ON_RECORD["repeat"] if run["model"] == name]
     same = [run for run in recorded if run["settings"] == described]
     (chosen,) = (run for run in same if run["seed"] == ready["seed"])

@@ -17,10 +17,10 @@ from possibleworlds.logic import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from possibleworlds.training.predictor import Predictor
+    from possibleworlds.training.predictor import Network
 
 
-def load(run: "str | Path") -> "Predictor":
+def load(run: "str | Path") -> "Network":
     """The trained network of a run folder; needs torch (`pip install 'possibleworlds[train]'`)."""
     from possibleworlds.training.predictor import load as load_predictor
 

@@ -20,15 +20,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from uuid import uuid4
 
 from possibleworlds.errors import BusyError, StorageError, UserError, reason
+from possibleworlds.records import from_json
 
 try:
     import fcntl
 except ImportError:  # on Windows nothing keeps two processes apart
     fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
 
 FOLDER_TIMEOUT = 5.0
 """Seconds to wait for a folder: workers of a killed process outlive it by a second or so."""
@@ -86,6 +89,11 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UserError(f"{path} does not hold an object")
     return value
+
+
+def read_record(path: Path, record: type[T]) -> T:
+    """Read a JSON file that holds the fields of a dataclass; raise UserError if it does not."""
+    return from_json(read_json(path), record, str(path))
 
 
 def sha256(path: Path) -> str:

@@ -24,7 +24,7 @@ from possibleworlds.models.trees import Forest
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.evaluation import log_probabilities
 from possibleworlds.training.loop import Trainer
-from possibleworlds.training.settings import TrainingSettings, read_settings
+from possibleworlds.training.settings import RunSettings, TrainingSettings
 from tests.conftest import DATA_FORMULAS
 
 SMALL = {
@@ -186,7 +186,7 @@ def test_search_spaces_are_of_settings_that_exist(name: str) -> None:
     assert {key: kind.search_space[key] for key in GRID} == GRID
     for key, values in kind.search_space.items():
         for value in values:
-            read_settings(kind, {key: value})
+            RunSettings.read(kind, {key: value})
     assert kind.__doc__
 
 
@@ -263,9 +263,9 @@ def test_unknown_networks_are_refused(name: str, problem: str) -> None:
 
 def test_settings_are_checked() -> None:
     kind = resolve("treenet")
-    settings_, training = read_settings(kind, {"size": "32", "permute_symbols": "false"})
-    assert (settings_.size, training.permute_symbols) == (32, False)
-    assert replace(training, epochs=3.0).epochs == 3.0
+    read = RunSettings.read(kind, {"size": "32", "permute_symbols": "false"})
+    assert (read.network.size, read.training.permute_symbols) == (32, False)
+    assert replace(read.training, epochs=3.0).epochs == 3.0
     for given_, problem in [
         ({"sizes": "3"}, "no setting 'sizes'"),
         ({"size": "many"}, "size='many': not int"),
@@ -280,7 +280,7 @@ def test_settings_are_checked() -> None:
         ({"size": "0"}, "TreeNet cannot have size=0"),
     ]:
         with pytest.raises(UserError, match=problem):
-            read_settings(kind, given_)
+            RunSettings.read(kind, given_)
 
 
 def test_worlds_are_corners_unless_they_are_not() -> None:

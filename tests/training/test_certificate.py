@@ -32,7 +32,7 @@ from possibleworlds.training.batches import Dataset
 from possibleworlds.training.certificate import PATIENCE, certify, refuting, views
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.evaluation import log_probabilities
-from possibleworlds.training.predictor import Predictor
+from possibleworlds.training.predictor import Network
 from tests.conftest import DATA_FORMULAS
 
 READY = sorted(folder.name for folder in SHIPPED.iterdir())
@@ -96,7 +96,7 @@ def test_the_view_of_a_pair_is_the_networks_own_answer() -> None:
 
 
 def test_decisions() -> None:
-    network = Predictor(untrained())
+    network = Network(untrained())
     found = network.decide("rain | q", "rain & q", certify=True)
     if found.assignment:
         assert set(found.assignment) == {"rain", "q"}
@@ -105,7 +105,7 @@ def test_decisions() -> None:
     assert network.decide("p & q", "q", certify=True).entails
     lstm = resolve("lstm")
     with pytest.raises(UserError, match="imagines no worlds"):
-        Predictor(lstm(lstm.settings_class())).decide("p", "q", certify=True)
+        Network(lstm(lstm.settings_class())).decide("p", "q", certify=True)
 
 
 @pytest.mark.parametrize("name", READY)

@@ -25,7 +25,7 @@ import possibleworlds
 from possibleworlds.errors import printable
 
 if TYPE_CHECKING:
-    from possibleworlds.training.predictor import Predictor
+    from possibleworlds.training.predictor import Network
 
 width = None if sys.stdout.isatty() else 120
 # What users give may hold square brackets, which are not to be taken for markup.
@@ -126,7 +126,7 @@ def new_group() -> typer.Typer:
     return typer.Typer(rich_markup_mode="markdown")
 
 
-def load_run(run: str, worlds: int | None, steps: int | None) -> "Predictor":
+def load_run(run: str, worlds: int | None, steps: int | None) -> "Network":
     """A trained network, with other numbers of worlds and steps where they are wanted."""
     import torch
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.progress import (
@@ -34,6 +34,9 @@ from possibleworlds.cli.console import (
 )
 from possibleworlds.errors import UserError
 from possibleworlds.parallel import StopRequestedError
+
+if TYPE_CHECKING:
+    from possibleworlds.training.evaluation import Bin
 
 app = new_group()
 
@@ -88,7 +91,7 @@ def train(
         possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
     from possibleworlds.data.files import fingerprint
-    from possibleworlds.training.checkpoint import RUN
+    from possibleworlds.training.checkpoint import RUN, flat_settings
     from possibleworlds.training.loop import Job, Trainer
     from possibleworlds.training.loop import train as train_network
 
@@ -101,7 +104,7 @@ def train(
     given: dict[str, Any] = {}
     if preset:
         ready = ready_trained(model)
-        given = {**ready["settings"], **ready["training"]}
+        given = flat_settings(ready)
         seed = ready["seed"] if seed is None else seed
         if ready["data"] != fingerprint(data):
             err.print("these are other data than the ready-trained network was trained on")
@@ -202,30 +205,31 @@ def evaluate(
     """
     from possibleworlds.data.files import data_files, read
     from possibleworlds.training.batches import Dataset
-    from possibleworlds.training.evaluation import describe
+    from possibleworlds.training.evaluation import Evaluation
 
     predictor = load_run(run, worlds, steps)
-    found: dict[Path, dict[str, Any]] = {}
+    found: dict[Path, Evaluation] = {}
     with progress_bars() as progress:
         for path in data_files(paths):
             data = Dataset(read(path))
             advance = partial(progress.advance, progress.add_task(path.name, total=len(data)))
             answers = predictor.answers(data, certify, advance)
-            found[path] = describe(answers == data.pairs.label, data)
+            found[path] = Evaluation.of(answers == data.pairs.label, data.pairs)
     if as_json:
         for path, result in found.items():
-            print_json({"file": str(path), "certified": certify, **result})
+            print_json({"file": str(path), "certified": certify, **result.to_json()})
         return
     table = columns("file", "rows", "accuracy", "95 % interval")
     for path, result in found.items():
-        low, high = result["interval"]
-        shown = f"{result['accuracy']:.2%}", f"{low:.2%} - {high:.2%}"
-        table.add_row(Text(str(path)), f"{result['rows']:,}", *shown)
+        low, high = result.interval
+        shown = f"{result.accuracy:.2%}", f"{low:.2%} - {high:.2%}"
+        table.add_row(Text(str(path)), f"{result.rows:,}", *shown)
     out.print(table)
     names = short_names(found)
     for what in ("variables", "operators"):
         out.print()
-        out.print(by_size(what, {names[path]: one[f"by_{what}"] for path, one in found.items()}))
+        bins = {names[path]: getattr(one, f"by_{what}") for path, one in found.items()}
+        out.print(by_size(what, bins))
 
 
 def short_names(paths: Iterable[Path]) -> dict[Path, str]:
@@ -237,13 +241,13 @@ def short_names(paths: Iterable[Path]) -> dict[Path, str]:
     return {path: str(path) for path in paths}
 
 
-def by_size(what: str, found: dict[str, dict[str, dict[str, float]]]) -> Table:
+def by_size(what: str, found: "dict[str, dict[str, Bin]]") -> Table:
     """Accuracy by the size of a pair: a line for each size, a column for each file."""
     table = columns(f"{what} of a pair", *found)
     sizes = {size: None for parts in found.values() for size in parts}
     for size in sorted(sizes, key=lambda text: int(text.split("-")[0])):
         cells = [parts.get(size) for parts in found.values()]
-        table.add_row(size, *(f"{c['accuracy']:.1%} of {c['rows']:>4}" if c else "" for c in cells))
+        table.add_row(size, *(f"{c.accuracy:.1%} of {c.rows:>4}" if c else "" for c in cells))
     return table
 
 

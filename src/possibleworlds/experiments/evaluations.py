@@ -16,8 +16,8 @@ from possibleworlds.errors import UserError
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import load_model
-from possibleworlds.training.evaluation import describe
-from possibleworlds.training.predictor import Predictor
+from possibleworlds.training.evaluation import Evaluation
+from possibleworlds.training.predictor import Network
 
 EVALUATION = "evaluation.json"
 
@@ -45,7 +45,7 @@ def read_evaluations(run: Path) -> Evaluations:
 
 
 def is_evaluation(value: Any) -> bool:
-    """Whether a value is what `describe` says of a file, as far as it will be used."""
+    """Whether a value is an Evaluation, as far as it will be used."""
     if not isinstance(value, dict) or not are_numbers([value.get("accuracy")]):
         return False
     parts = [value.get("by_variables", {}), value.get("by_operators", {})]
@@ -99,9 +99,9 @@ def dataset(file: Path) -> Dataset:
 def evaluate_task(task: EvaluationTask) -> dict[str, Any]:
     """Evaluate a run on a file."""
     data = dataset(task.file)
-    predictor = Predictor(load_model(task.run)).look_at(task.worlds)
-    right = predictor.answers(data) == data.pairs.label
-    return {**describe(right, data), "sha256": digest(task.file)}
+    network = Network(load_model(task.run)).look_at(task.worlds)
+    right = network.answers(data) == data.pairs.label
+    return {**Evaluation.of(right, data.pairs).to_json(), "sha256": digest(task.file)}
 
 
 def store(task: EvaluationTask, evaluation: dict[str, Any]) -> None:

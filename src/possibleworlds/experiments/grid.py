@@ -18,7 +18,7 @@ import numpy as np
 
 from possibleworlds.errors import UserError
 from possibleworlds.models.base import Model
-from possibleworlds.training.settings import read_settings
+from possibleworlds.training.settings import RunSettings
 
 SEEDS = 3
 KEEP_ONE_IN = 3
@@ -127,8 +127,7 @@ def grid(model: type[Model]) -> list[dict[str, Any]]:
 
 def complete(model: type[Model], given: dict[str, Any]) -> dict[str, Any]:
     """All settings of a network and of its training, which is measured in epochs, not minutes."""
-    settings, training = read_settings(model, {**given, "minutes": 0.0})
-    return {**asdict(settings), **asdict(training)}
+    return RunSettings.read(model, {**given, "minutes": 0.0}).flat()
 
 
 def halvings(budget: Budget, available: int) -> int:

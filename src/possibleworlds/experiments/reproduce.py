@@ -9,7 +9,7 @@ Whatever is done already is not done again, so the same command goes on after an
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,8 @@ from possibleworlds.paper import WORLDS
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.report.report import Wanted
 from possibleworlds.storage import held_locks, read_json, sha256, write_json
-from possibleworlds.training.checkpoint import SHIPPED, read_run
-from possibleworlds.training.settings import read_settings
+from possibleworlds.training.checkpoint import SHIPPED, flat_settings, read_run
+from possibleworlds.training.settings import RunSettings
 
 WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
 SEARCH_SHARES = {
@@ -74,8 +74,7 @@ class Planned:
     @property
     def settings(self) -> dict[str, Any]:
         """All settings, of the network and of its training."""
-        own, training = read_settings(resolve(self.model), self.given)
-        return {**asdict(own), **asdict(training)}
+        return RunSettings.read(resolve(self.model), self.given).flat()
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ def paper(budget: Budget) -> Preset:
     """The paper's sizes: a search for each benchmark, three seeds of the networks with worlds."""
     best = {model: read_run(SHIPPED / model) for model in WITH_WORLDS}
     runs = [
-        Planned(model, {**run["settings"], **run["training"]}, data, SEEDS, is_result=True)
+        Planned(model, flat_settings(run), data, SEEDS, is_result=True)
         for (model, run), data in zip(best.items(), ("data", "wide"), strict=True)
     ]
     short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}

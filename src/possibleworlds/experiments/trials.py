@@ -34,7 +34,7 @@ from possibleworlds.storage import acquire_lock, read_json, write_json
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.loop import Job, Trainer, train
-from possibleworlds.training.settings import read_settings
+from possibleworlds.training.settings import RunSettings
 
 TRIALS, LOCKS = "trials", "locks"
 FAILED = "failed.json"
@@ -176,8 +176,9 @@ def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Sp
     for given in candidates:
         try:
             kind = resolve(model)
-            settings, training = read_settings(kind, given)
-            trainer = Trainer(kind(settings), training, train_set, validate_set, seed=0)
+            settings = RunSettings.read(kind, given)
+            training = settings.training
+            trainer = Trainer(kind(settings.network), training, train_set, validate_set, seed=0)
             parts = []
             for share in (0.25, 0.75):  # some begin with easier steps
                 trainer.progress.step = round(share * trainer.total_steps)

@@ -28,7 +28,7 @@ from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1
 from possibleworlds.report.runs import DataFolder, Group, Run, Value, grouped
 from possibleworlds.training.checkpoint import RUN
-from possibleworlds.training.settings import read_settings
+from possibleworlds.training.settings import RunSettings
 
 TESTS = tuple(name for name in SPLITS if name != "validate")
 SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")
@@ -354,10 +354,9 @@ def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
 def other_than_default(run: Run) -> dict[str, Any]:
     """The settings of a run that this version would not choose by itself."""
     try:
-        own, training = read_settings(resolve(run.model), {})
+        default = RunSettings.read(resolve(run.model), {}).flat()
     except UserError:  # a network of somebody else's, which is not here
         return run.settings
-    default = {**asdict(own), **asdict(training)}
     return {
         name: value
         for name, value in run.settings.items()

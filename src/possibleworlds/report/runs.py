@@ -21,7 +21,7 @@ from possibleworlds.experiments.sweep import selected_runs
 from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import REGISTRY
 from possibleworlds.storage import sha256
-from possibleworlds.training.checkpoint import METRICS, RUN, read_run
+from possibleworlds.training.checkpoint import METRICS, RUN, flat_settings, read_run
 
 NEEDED = (
     *("validation", "seconds", "pairs_per_second", "parameters", "step", "best_step"),
@@ -85,7 +85,7 @@ class Run:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the network and of its training, by their names."""
-        return {**self.description["settings"], **self.description["training"]}
+        return flat_settings(self.description)
 
     @property
     def side(self) -> str:

@@ -24,7 +24,7 @@ from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.base import Model
 from possibleworlds.models.registry import LARGEST, REGISTRY, make_settings, resolve
 from possibleworlds.storage import atomic_write, read_json
-from possibleworlds.training.settings import TrainingSettings
+from possibleworlds.training.settings import RunSettings
 
 FORMAT = 1
 RUN, MODEL, STATE, METRICS = "run.json", "model.safetensors", "state.safetensors", "metrics.jsonl"
@@ -51,8 +51,7 @@ def find_run(run: str | Path) -> Path:
 
 def describe_run(
     name: str,
-    settings: Any,
-    training: TrainingSettings,
+    settings: RunSettings,
     seed: int,
     data: dict[str, str],
 ) -> dict[str, Any]:
@@ -61,8 +60,8 @@ def describe_run(
         "format": FORMAT,
         "version": possibleworlds.__version__,
         "model": name,
-        "settings": asdict(settings),
-        "training": asdict(training),
+        "settings": asdict(settings.network),
+        "training": asdict(settings.training),
         "seed": seed,
         "vocabulary": [*OPERATORS, *LETTERS],
         "data": data,
@@ -92,6 +91,11 @@ def read_run(folder: Path) -> dict[str, Any]:
     if run["vocabulary"] != [*OPERATORS, *LETTERS]:
         raise UserError(f"{path} has another vocabulary than this version")
     return run
+
+
+def flat_settings(run: dict[str, Any]) -> dict[str, Any]:
+    """Give the value of each setting of a run, of the network and of its training, by its name."""
+    return {**run["settings"], **run["training"]}
 
 
 def make_model(run: dict[str, Any], folder: Path, tensors: dict[str, Tensor]) -> Model:

@@ -1,17 +1,102 @@
-"""How often a network is right, on a whole file and by size of the pairs."""
+"""The accuracy of a network on a data set, in total and by size of the pairs."""
 
 import math
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from possibleworlds.data.pairs import Pairs
+from possibleworlds.display import html_table
 from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
+from possibleworlds.records import from_json
 from possibleworlds.training.batches import Dataset
 
 EVALUATION_SEED = 0
+OPERATORS_PER_BIN = 5
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The rows of one size, and the accuracy on them."""
+
+    rows: int
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How many rows of a data set a network gets right."""
+
+    rows: int
+    correct: int
+    accuracy: float
+    interval: tuple[float, float]
+    """The 95 % confidence interval of the accuracy (Wilson)."""
+    by_variables: dict[str, Bin]
+    """By the number of different variables of a pair."""
+    by_operators: dict[str, Bin]
+    """By the number of operators of a pair, in ranges like "5-9"."""
+    all_four: float | None = None
+    """The share of 4-tuples of which all four rows are right; None where rows form no 4-tuples."""
+
+    @classmethod
+    def of(cls, right: NDArray[np.bool_], pairs: Pairs) -> "Evaluation":
+        """Summarise which rows of a data set are right."""
+        correct, rows = int(right.sum()), len(right)
+        is_four_tuples = pairs.rows_together == 4
+        return cls(
+            rows,
+            correct,
+            correct / rows,
+            interval(correct, rows),
+            by_value(right, pairs.variables, 1),
+            by_value(right, pairs.operators, OPERATORS_PER_BIN),
+            float(right.reshape(-1, 4).all(1).mean()) if is_four_tuples else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the evaluation as JSON values."""
+        return {**asdict(self), "interval": list(self.interval)}
+
+    @classmethod
+    def from_json(cls, value: Any, where: str = "evaluation") -> "Evaluation":
+        """Read what `to_json` gave; raise UserError naming the place if it is something else."""
+        return from_json(value, cls, where)
+
+    def _repr_html_(self) -> str:
+        """Show a table in notebooks."""
+        low, high = self.interval
+        cells = {
+            "rows": f"{self.rows:,}",
+            "accuracy": f"{self.accuracy:.2%}",
+            "95 % interval": f"{low:.2%} – {high:.2%}",
+        }
+        if self.all_four is not None:
+            cells["all four right"] = f"{self.all_four:.2%}"
+        return html_table([cells])
+
+
+def interval(correct: int, rows: int) -> tuple[float, float]:
+    """Compute the 95 % confidence interval of an accuracy (Wilson)."""
+    z = 1.959964
+    p, n = correct / rows, rows
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def by_value(right: NDArray[np.bool_], values: NDArray[np.int64], width: int) -> dict[str, Bin]:
+    """Count rows and compute the accuracy for each range of values."""
+    bins = {}
+    for low in np.unique(values // width) * width:
+        inside = right[(values >= low) & (values < low + width)]
+        name = f"{low}" if width == 1 else f"{low}-{low + width - 1}"
+        bins[name] = Bin(len(inside), float(inside.mean()))
+    return bins
 
 
 @torch.no_grad()
@@ -22,48 +107,14 @@ def log_probabilities(
     progress: Callable[[int], None] = lambda _: None,
     options: Options = DEFAULT_OPTIONS,
 ) -> NDArray[np.float64]:
-    """log P(no) and log P(yes) for each row, which do not depend on the other rows."""
-    found = np.empty((len(data), 2))
+    """Compute log P(no) and log P(yes) for each row, independently of the other rows."""
+    log_probs = np.empty((len(data), 2))
     was_training = model.training
     model.eval()
     with torch.random.fork_rng(devices=[]):
         for rows, batch in data.in_order_of_size():
             torch.manual_seed(seed)
-            found[rows] = model.log_probs(batch, options).double().cpu().numpy()
+            log_probs[rows] = model.log_probs(batch, options).double().cpu().numpy()
             progress(len(rows))
     model.train(was_training)
-    return found
-
-
-def interval(correct: int, rows: int) -> tuple[float, float]:
-    """The 95 % interval of an accuracy (Wilson)."""
-    z = 1.959964
-    p, n = correct / rows, rows
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
-
-
-def describe(right: NDArray[np.bool_], data: Dataset) -> dict[str, Any]:
-    """Accuracy with its interval, and by number of variables and of operators of a pair."""
-    correct, rows = int(right.sum()), len(right)
-    return {
-        "rows": rows,
-        "correct": correct,
-        "accuracy": correct / rows,
-        "interval": interval(correct, rows),
-        "by_variables": by_value(right, data.pairs.variables, 1),
-        "by_operators": by_value(right, data.pairs.operators, 5),
-    }
-
-
-def by_value(
-    right: NDArray[np.bool_], values: NDArray[np.int64], width: int
-) -> dict[str, dict[str, float]]:
-    """Rows and accuracy for each range of values."""
-    found = {}
-    for low in np.unique(values // width) * width:
-        inside = right[(values >= low) & (values < low + width)]
-        name = f"{low}" if width == 1 else f"{low}-{low + width - 1}"
-        found[name] = {"rows": len(inside), "accuracy": float(inside.mean())}
-    return found
+    return log_probs

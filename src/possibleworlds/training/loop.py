@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from possibleworlds.parallel import StopRequestedError, stop_requested
 from possibleworlds.storage import atomic_write, exclusive_folder, write_json
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
+from possibleworlds.training.checkpoint import flat_settings
 from possibleworlds.training.evaluation import log_probabilities
-from possibleworlds.training.settings import TrainingSettings, read_settings
+from possibleworlds.training.settings import RunSettings, TrainingSettings
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 PERMUTED_BY = 1 / 3
@@ -212,23 +213,23 @@ def train(
     data = fingerprint(job.data)
     run = open_run(job, kind, data)
     if run:
-        given, seed = {**run["settings"], **run["training"]}, run["seed"]
+        given, seed = flat_settings(run), run["seed"]
     else:
         given, seed = job.given, job.seed or 0
-    settings, training = read_settings(kind, given)
-    rows = None, training.validation_rows or None
+    settings = RunSettings.read(kind, given)
+    rows = None, settings.training.validation_rows or None
     train_set, validate_set = (
         Dataset(read(job.data / name, some), job.device)
         for name, some in zip(TRAINING_FILES, rows, strict=True)
     )
     torch.manual_seed(seed)
     try:
-        model = kind(settings).to(job.device)
+        model = kind(settings.network).to(job.device)
     except checkpoint.UNFIT as error:
         problem = f"{job.model} cannot be made with these settings"
         raise UserError(f"{problem}: {reason(error)}") from None
-    trainer = Trainer(model, training, train_set, validate_set, seed)
-    description = checkpoint.describe_run(job.model, settings, training, seed, data)
+    trainer = Trainer(model, settings.training, train_set, validate_set, seed)
+    description = checkpoint.describe_run(job.model, settings, seed, data)
     state = job.out / checkpoint.STATE
     with exclusive_folder(job.out):
         if not run and open_run(job, kind, data):
@@ -269,9 +270,8 @@ def open_run(job: Job, kind: type[Model], data: dict[str, str]) -> dict[str, Any
         raise UserError(f"{job.out} was started with seed {run['seed']}")
     if run["data"] != data:
         raise UserError(f"{job.out} was trained on other data than {job.data}")
-    stored = {**run["settings"], **run["training"]}
-    settings, training = read_settings(kind, job.given)
-    wanted = {**asdict(settings), **asdict(training)}
+    stored = flat_settings(run)
+    wanted = RunSettings.read(kind, job.given).flat()
     for name in job.given:
         if stored.get(name) != wanted[name]:
             raise UserError(f"{job.out} was started with {name}={stored.get(name)}")

@@ -35,14 +35,14 @@ class Decision(NamedTuple):
     """Whether that assignment was checked to make A true and B false."""
 
 
-class Predictor:
+class Network:
     """A network that says how likely A entails B."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.options = Options()
 
-    def look_at(self, worlds: int | None = None, steps: int | None = None) -> "Predictor":
+    def look_at(self, worlds: int | None = None, steps: int | None = None) -> "Network":
         """Ask with another number of worlds, or of steps that each is moved."""
         self.options = replace(self.options, worlds=worlds, steps=steps)
         self.model.validate_options(self.options)
@@ -121,6 +121,6 @@ def in_letters(a: Formulas, b: Formulas) -> tuple[tuple[str, str, int], dict[str
     return row, {letter: name for name, letter in letters.items()}
 
 
-def load(run: str | Path) -> Predictor:
+def load(run: str | Path) -> Network:
     """A ready-trained network by its name, or that of a run folder."""
-    return Predictor(load_model(find_run(run)))
+    return Network(load_model(find_run(run)))

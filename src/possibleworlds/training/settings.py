@@ -1,7 +1,8 @@
-"""How a network is trained."""
+"""The settings of a run: of the network and of its training, read and flattened in one way."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, get_type_hints
 
 from possibleworlds.errors import UserError, quoted, reason
@@ -11,23 +12,23 @@ from possibleworlds.models.registry import check_kinds, make_settings
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Settings of the training, whatever the network; Adam throughout, as in the paper."""
+    """Settings of the training, whatever the network; the optimiser is Adam, as in the paper."""
 
     learning_rate: float = 1e-3
     batch_size: int = 64
-    permute_symbols: bool = True  # section 2.2
-    # Epochs that begin before this step have their symbols as they are, but in a third of the run.
+    permute_symbols: bool = True  # symbol permutation, section 2.2
+    # Epochs that begin before this step are not permuted, up to a third of the run.
     permute_after: int = 0
     epochs: float = 10.0
-    minutes: float = 0.0  # instead of epochs, where it is not 0
-    schedule: str = "cosine"  # of the learning rate, down to 0; or "constant"
-    ema_decay: float = 0.999  # moving average of the weights, which is what is kept; 0 for none
-    max_grad_norm: float = 1.0  # the largest norm of a gradient; 0 for none
+    minutes: float = 0.0  # the length of the run instead of epochs, unless 0
+    schedule: str = "cosine"  # of the learning rate, decaying to 0; or "constant"
+    ema_decay: float = 0.999  # of the moving average of the weights, which is kept; 0 for none
+    max_grad_norm: float = 1.0  # gradient clipping; 0 for none
     evaluations: int = 20  # on the validation set, evenly over the run
-    validation_rows: int = 0  # only so many of it, for networks that are slow to ask; 0 for all
+    validation_rows: int = 0  # use only the first rows of the validation set; 0 for all
 
     def validate(self) -> None:
-        """Complain of settings with which no training is possible."""
+        """Raise UserError if no training is possible with these settings."""
         wrong = {
             "learning_rate": not 0 < self.learning_rate < 10,
             "minutes": not 0 <= self.minutes < 1e6,
@@ -45,32 +46,49 @@ class TrainingSettings:
                 raise UserError(f"{name} cannot be {quoted(getattr(self, name))}")
 
 
-def read_value(text: str, wanted: type, name: str) -> Any:
-    """The value of a setting that was given as text."""
+@dataclass(frozen=True)
+class RunSettings:
+    """All settings of a run: those of the network and those of its training."""
+
+    network: Any
+    """An instance of the network's `settings_class`."""
+    training: TrainingSettings
+
+    @classmethod
+    def read(cls, model: type[Model], values: Mapping[str, Any]) -> "RunSettings":
+        """Read settings from values, or their texts, by name; the others take their defaults."""
+        kinds = get_type_hints(model.settings_class) | get_type_hints(TrainingSettings)
+        parsed = {
+            name: parse_value(value, kinds[name], name)
+            if isinstance(value, str) and name in kinds
+            else value
+            for name, value in values.items()
+        }
+        names = {field.name for field in fields(TrainingSettings)}
+        network = make_settings(model, {n: v for n, v in parsed.items() if n not in names})
+        defaults = model.training_defaults
+        try:
+            training = TrainingSettings(
+                **{**defaults, **{n: v for n, v in parsed.items() if n in names}}
+            )
+        except TypeError as error:
+            raise UserError(f"{model.__name__}.training_defaults: {reason(error)}") from None
+        check_kinds(training, "the training")
+        training.validate()
+        if getattr(network, "side", "both") not in ("both", "left", "right"):
+            raise UserError("side must be both, left or right")
+        return cls(network, training)
+
+    def flat(self) -> dict[str, Any]:
+        """Give the value of each setting by its name."""
+        return {**asdict(self.network), **asdict(self.training)}
+
+
+def parse_value(text: str, kind: type, name: str) -> Any:
+    """Parse the value of a setting."""
     try:
-        if wanted is bool:
+        if kind is bool:
             return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
-        return wanted(text)
+        return kind(text)
     except (KeyError, ValueError, TypeError):
-        raise UserError(f"{name}={quoted(text)}: not {wanted.__name__}") from None
-
-
-def read_settings(model: type[Model], given: dict[str, Any]) -> tuple[Any, TrainingSettings]:
-    """The settings of a network and of its training from values, or texts, by their names."""
-    own: dict[str, Any] = {}
-    training = dict(model.training_defaults)
-    hints = get_type_hints(model.settings_class), get_type_hints(TrainingSettings)
-    for name, value in given.items():
-        into, types = (training, hints[1]) if name in hints[1] else (own, hints[0])
-        is_text = isinstance(value, str) and name in types
-        into[name] = read_value(value, types[name], name) if is_text else value
-    settings = make_settings(model, own)
-    try:
-        chosen = TrainingSettings(**training)
-    except TypeError as error:
-        raise UserError(f"settings of the training that are none: {reason(error)}") from None
-    check_kinds(chosen, "the training")
-    chosen.validate()
-    if getattr(settings, "side", "both") not in ("both", "left", "right"):
-        raise UserError("side must be both, left or right")
-    return settings, chosen
+        raise UserError(f"{name}={quoted(text)}: not {kind.__name__}") from None
