@@ -34,7 +34,7 @@ from possibleworlds.data.files import format_rows, read_pairs
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.syntax import MEANING, parse, render
-from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.models.registry import names, resolve
 from possibleworlds.parallel import ordered_map
 from possibleworlds.storage import write_json
 from possibleworlds.training.batches import Dataset
@@ -188,7 +188,7 @@ VALUES: list[Any] = [
     *(2**64, 10**400, -(2**63), 0.5, -0.0, 1e-320, 1e308, float("inf"), float("nan"), "", "x"),
     *("\0", "both", "left", "F32", "a\nb", "\ud800", "x" * 5000, [], {}, [1], [[]], {"x": 1}, ":"),
     *("BF16", "F16", "F64", "I8", "U8", "I64", "BOOL", "F8_E4M3", "F8_E5M2", "C64", "U64", "F4"),
-    *(*REGISTRY, "os:system", "possibleworlds.models.base:Model", "possibleworlds:load", "a:b:c"),
+    *(*names(), "os:system", "possibleworlds.models.base:Model", "possibleworlds:load", "a:b:c"),
     *(".:x", "..models:Model", "x" * 5000 + ":y", "\0:x", "\ud800:x", "possibleworlds.models:"),
 ]
 DEEP = [

@@ -20,7 +20,8 @@ from pages import replace_part
 from torch import Tensor
 
 from possibleworlds.data.files import data_files, read
-from possibleworlds.models.trees import N_OPERATORS, Forest
+from possibleworlds.logic.alphabet import N_OPERATORS
+from possibleworlds.models.trees.forest import Forest
 
 STARTS, STEPS, ROWS_AT_ONCE, SURENESS = 64, 1500, 8192, 32.0
 
@@ -28,7 +29,7 @@ STARTS, STEPS, ROWS_AT_ONCE, SURENESS = 64, 1500, 8192, 32.0
 def rows_of(file: Path) -> tuple[Tensor, Tensor]:
     """What a linear bag of words gets to see of each row, [rows, 9], and the answers."""
     pairs = read(file)
-    shares = Forest(pairs.code, pairs.offsets).shares[:, :N_OPERATORS]
+    shares = Forest(pairs.code, pairs.offsets).symbol_frequencies[:, :N_OPERATORS]
     one = np.ones((len(pairs), 1), np.float32)
     seen = np.concatenate((one, shares[pairs.left], shares[pairs.right]), 1)
     return torch.from_numpy(seen), torch.from_numpy(pairs.label) == 1

@@ -7,10 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from possibleworlds.models.batch import Batch
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.models.treelstm import TreeLSTM
 from possibleworlds.models.treenet import TreeNet
-from possibleworlds.models.trees import Batch, by_operator
+from possibleworlds.models.trees.forest import by_operator
 
 
 def fold(batch: Batch, tree: int, leaf: Callable[[int], Any], node: Callable[..., Any]) -> Any:
@@ -19,7 +20,7 @@ def fold(batch: Batch, tree: int, leaf: Callable[[int], Any], node: Callable[...
     stack: list[Any] = []
     for code in forest.code[forest.offsets[formula] : forest.offsets[formula + 1]].tolist():
         if code >= 4:
-            stack.append(leaf(int(batch.symbols[tree, code - 4])))
+            stack.append(leaf(int(batch.renaming[tree, code - 4])))
         else:
             arguments = [stack.pop() for _ in range(2 if code else 1)]
             stack.append(node(code, *reversed(arguments)))

@@ -20,7 +20,7 @@ from pages import replace_part
 
 from possibleworlds.data.files import read
 from possibleworlds.data.splits import free_splits, generate_folder
-from possibleworlds.models import REGISTRY, Batch, Model, resolve
+from possibleworlds.models import Batch, Model, names, resolve
 from possibleworlds.models.conv import ConvNet
 from possibleworlds.models.possibleworldnet import (
     PossibleWorldNet,
@@ -28,7 +28,7 @@ from possibleworlds.models.possibleworldnet import (
     all_worlds,
 )
 from possibleworlds.models.sequences import Sequences
-from possibleworlds.models.trees import Forest
+from possibleworlds.models.trees.forest import Forest
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.settings import TrainingSettings
@@ -213,7 +213,7 @@ def preparation(data: Dataset) -> list[str]:
     """The share of a training step that goes into preparing the batch."""
     lines = ["| network | pairs/s | preparing a batch |", "| --- | ---: | ---: |"]
     view_of = {name: view for view, names in VIEWS.items() for name in names}
-    for name in REGISTRY:
+    for name in names():
         bench = Bench(
             made(name, **({"unguided_fraction": 0.0} if name == "guidedworldnet" else {})), data
         )

@@ -69,7 +69,7 @@ class Plain(Model):
         self.classifier = Classifier(settings.size, settings.size, 2)
 
     def forward(self, batch):
-        codes = self.encode(batch.shares)
+        codes = self.encode(batch.symbol_frequencies)
         return self.classifier(codes[batch.left], codes[batch.right])
 
 class Slow(Plain):

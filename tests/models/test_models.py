@@ -16,11 +16,11 @@ from possibleworlds.data.pairs import Pairs
 from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula
-from possibleworlds.models import REGISTRY, Batch, Model, Options, resolve
+from possibleworlds.models import Batch, Model, Options, names, resolve
 from possibleworlds.models.bow import LinearBow
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.sequences import CLOSE, OPEN, PADDING, TURNSTILE
-from possibleworlds.models.trees import Forest
+from possibleworlds.models.trees.forest import Forest
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.evaluation import log_probabilities
 from possibleworlds.training.loop import Trainer
@@ -60,7 +60,7 @@ def whole(pairs: Pairs) -> Batch:
     return Batch.of(Forest(pairs.code, pairs.offsets), pairs.left, pairs.right)
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("name", names())
 @settings(max_examples=15)
 @given(rows=ROWS)
 def test_a_score_does_not_depend_on_the_other_rows(
@@ -74,7 +74,7 @@ def test_a_score_does_not_depend_on_the_other_rows(
         assert_close(alone, expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("name", names())
 def test_every_weight_is_learnt(name: str) -> None:
     model = small(name, pooling=1, unguided_fraction=0.0).train()
     rows = [("pq&r|~", "pq>", 1), ("p", "q~", 0), ("pq|", "rs>~t&", 0)]
@@ -87,7 +87,7 @@ def test_every_weight_is_learnt(name: str) -> None:
             assert weight.grad.abs().sum() > 0, weight_name
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("name", names())
 def test_four_tuples_are_evaluated_as_their_rows_are(name: str) -> None:
     model = small(name, fixed_worlds=True, steps=0)
     a1, b1, a2, b2 = "pq&", "qr|", "pr>~", "s~p|"
@@ -159,8 +159,8 @@ def test_permuting_symbols_renames_what_every_network_sees() -> None:
     swap[[15, 16]] = [16, 15]
     batch = Batch.of(forest, pairs.left, pairs.right, swap[None])
     other = whole(renamed)
-    assert_close(batch.shares, other.shares)
-    assert_close(batch.shares.sum(1), torch.ones(2))
+    assert_close(batch.symbol_frequencies, other.symbol_frequencies)
+    assert_close(batch.symbol_frequencies.sum(1), torch.ones(2))
     assert batch.sequences.symbols.tolist() == other.sequences.symbols.tolist()
     assert batch.nodes.code.tolist() == other.nodes.code.tolist()
 
@@ -171,14 +171,14 @@ def test_symbols_are_permuted_from_the_epoch_that_is_told() -> None:
     trainer = Trainer(small("treenet"), settings_, data, data, 0)
     permuted = []
     for batch, _ in trainer.batches():
-        permuted.append(bool((batch.symbols != np.arange(26)).any()))
+        permuted.append(bool((batch.renaming != np.arange(26)).any()))
         trainer.progress.step += 1
         if trainer.progress.step == 6:
             break
     assert permuted == [False] * 4 + [True] * 2
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("name", names())
 def test_search_spaces_are_of_settings_that_exist(name: str) -> None:
     kind = resolve(name)
     known = {f.name for f in (*fields(kind.settings_class), *fields(TrainingSettings))}
@@ -232,15 +232,15 @@ def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> Non
     assert isinstance(model, GuidedWorldNet)
     letters = "abcdefghijklmnopqrstuvwxyz"
     rows = [(v, v + "~", 0) for v in letters] + [(v + "~", v, 0) for v in letters]
-    worlds = model.settle(model.draw_worlds(1, 7))
-    z = model.find(whole(Pairs.of(rows)), worlds.expand(len(rows), -1, -1), 0).z
+    worlds = model.round_worlds(model.draw_worlds(1, 7))
+    z = model.search_and_evaluate(whole(Pairs.of(rows)), worlds.expand(len(rows), -1, -1), 0).z
     true = (z[:26] < z[26:]).T
     assert torch.equal(model.assignments(worlds[0]), true)
 
 
 def test_a_thousand_operators_are_no_limit() -> None:
     deep = "p" + "".join(f"{'pqrs'[i % 4]}{'&|>'[i % 3]}" for i in range(1000))
-    for name in REGISTRY:
+    for name in names():
         answer = log_probabilities(small(name), Dataset(Pairs.of([(deep, "p", 1)])))
         assert np.isfinite(answer).all()
 
@@ -286,7 +286,7 @@ def test_settings_are_checked() -> None:
 def test_worlds_are_corners_unless_they_are_not() -> None:
     for corners, inside in ((True, False), (False, True)):
         model = small("possibleworldnet", binary_worlds=corners)
-        worlds = model.settle(model.draw_worlds(1, 50))
+        worlds = model.round_worlds(model.draw_worlds(1, 50))
         assert ((worlds.abs() < 1).any()) == inside
         assert worlds.abs().max() <= 1
         assert 0.4 < (worlds < 0).double().mean() < 0.6
@@ -329,7 +329,8 @@ def test_convolutions_agree_with_those_of_one_sequence_alone(
     def alone(symbols: torch.Tensor) -> torch.Tensor:
         x = encoder.embedding(symbols).T[None]
         for i, convolution in enumerate(encoder.convolutions, 1):
-            x = convolution(x).relu()
+            weights = convolution.weight, convolution.bias
+            x = torch.nn.functional.conv1d(x, *weights, padding="same").relu()
             if pooling and i % pooling == 0:
                 x = torch.nn.functional.max_pool1d(x, 2, ceil_mode=True)
         return encoder.mlp(x.mean(2))

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from benchmarks import recursion
+from possibleworlds.models.batch import Batch
 from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
 from possibleworlds.models.possibleworldnet import (
     PossibleWorldNet,
@@ -19,7 +20,7 @@ from possibleworlds.models.possibleworldnet import (
 )
 from possibleworlds.models.treelstm import TreeLSTM, TreeLSTMSettings
 from possibleworlds.models.treenet import TreeNet, TreeNetSettings
-from possibleworlds.models.trees import Batch, Forest
+from possibleworlds.models.trees.forest import Forest
 
 DEEP = 3000
 close = {"rtol": 1e-10, "atol": 1e-10}
@@ -101,7 +102,7 @@ def check_against_recursion(name: str, batch: Batch) -> None:
     model = small(name)
     if name == "possibleworldnet":
         expected = all_worlds(
-            recursion.possibleworldnet(model, batch, model.settle(model.draw_worlds(1, 3)))
+            recursion.possibleworldnet(model, batch, model.round_worlds(model.draw_worlds(1, 3)))
         )
     else:
         expected = getattr(recursion, name)(model, batch)
@@ -119,7 +120,7 @@ def check_search(batch: Batch) -> None:
     moved = torch.where(length > 1e-8, moved, model.search(batch, worlds, 1))
     assert_close(model.search(batch, worlds, 1), moved, **close)
     agree(
-        model.find(batch, worlds, 0).z,
+        model.search_and_evaluate(batch, worlds, 0).z,
         recursion.possibleworldnet(model, batch, worlds),
         [worlds, *model.parameters()],
     )
@@ -156,7 +157,7 @@ def test_a_score_does_not_depend_on_the_rest_of_the_batch(name: str, batch: Batc
 
     def scores(part: Batch, rows: slice) -> Tensor:
         if isinstance(model, GuidedWorldNet):
-            return model.find(part, starts[rows], 2).z
+            return model.search_and_evaluate(part, starts[rows], 2).z
         answer: Tensor = model(part)
         return answer
 
@@ -165,7 +166,7 @@ def test_a_score_does_not_depend_on_the_rest_of_the_batch(name: str, batch: Batc
         for i, (left, right) in enumerate(zip(batch.left, batch.right, strict=True)):
             # The symbols of both sides of a row are the same, so one permutation serves.
             alone = Batch.of(
-                batch.forest, batch.formula[[left]], batch.formula[[right]], batch.symbols[[left]]
+                batch.forest, batch.formula[[left]], batch.formula[[right]], batch.renaming[[left]]
             )
             assert_close(scores(alone, slice(i, i + 1))[0], everything[i], **close)
 
@@ -194,7 +195,11 @@ def test_a_model_can_be_copied() -> None:
     model(batch)
     copied = copy.deepcopy(model)
     worlds = model.draw_worlds(1, 3)
-    assert_close(copied.find(batch, worlds, 2).z, model.find(batch, worlds, 2).z, **close)
+    assert_close(
+        copied.search_and_evaluate(batch, worlds, 2).z,
+        model.search_and_evaluate(batch, worlds, 2).z,
+        **close,
+    )
 
 
 def test_two_passes_before_a_backward_do_not_disturb_each_other() -> None:

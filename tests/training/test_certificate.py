@@ -20,6 +20,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.logic.formula import Formula
 from possibleworlds.models.base import DEFAULT_OPTIONS, Options
+from possibleworlds.models.batch import Batch
 from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
 from possibleworlds.models.possibleworldnet import (
     Imagined,
@@ -27,7 +28,6 @@ from possibleworlds.models.possibleworldnet import (
     PossibleWorldNetSettings,
 )
 from possibleworlds.models.registry import resolve
-from possibleworlds.models.trees import Batch
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.certificate import PATIENCE, certify, refuting, views
 from possibleworlds.training.checkpoint import SHIPPED, read_run

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 import possibleworlds
 from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.errors import UserError
-from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.models.registry import names, resolve
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.training.checkpoint import (
     METRICS,
@@ -268,7 +268,7 @@ def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> N
 def test_settings_of_a_larger_network_are_refused_before_there_is_memory_for_it(
     run: Path, tmp_path: Path
 ) -> None:
-    for name in REGISTRY:  # each can be made without memory for its weights
+    for name in names():  # each can be made without memory for its weights
         kind = resolve(name)
         with torch.device("meta"):
             assert all(weight.is_meta for weight in kind(kind.settings_class()).parameters())
@@ -497,7 +497,7 @@ class Tied(Model):
         self.classifier = Classifier(settings.size, settings.size, 2)
 
     def forward(self, batch):
-        codes = self.encode(batch.shares)
+        codes = self.encode(batch.symbol_frequencies)
         return self.classifier(codes[batch.left], codes[batch.right])
 """
     (tmp_path / "tied.py").write_text(code)

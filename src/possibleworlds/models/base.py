@@ -1,4 +1,4 @@
-"""What every network has in common, and what its author has to say about it."""
+"""What every network has in common, and what its file declares about it."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import nll_loss
 
 from possibleworlds.errors import UserError
-from possibleworlds.models.trees import Batch
+from possibleworlds.models.batch import Batch
 
 MAX_SEARCH = 10**12
 """The largest number of worlds, or of steps, that a network can be evaluated with."""
@@ -39,16 +39,26 @@ DEFAULT_OPTIONS = Options()
 
 
 class Model(nn.Module, ABC):
-    """A network that is given pairs of formulas and says how likely A entails B."""
+    """A network that receives pairs of formulas and estimates the probability that A entails B."""
 
+    name: ClassVar[str]
+    """What users type. A class of this folder that has a name is listed (registry.py)."""
+    summary: ClassVar[str] = ""
+    """What the network is, in one line."""
+    citation: ClassVar[str] = ""
+    """Where it comes from: authors, year, title."""
     settings_class: ClassVar[type]
     """A frozen dataclass whose fields are the network's own settings, each with a default."""
-    search_space: ClassVar[dict[str, list[Any]]] = LEARNING_GRID
-    """The values of the paper's grid for each setting, of the network or of its training."""
     training_defaults: ClassVar[dict[str, Any]] = {}
     """Settings of the training (training/settings.py) that suit this network better."""
+    search_space: ClassVar[dict[str, list[Any]]] = LEARNING_GRID
+    """The values of the paper's grid for each setting, of the network or of its training."""
+    search_share: ClassVar[float] = 1.0
+    """The share of a search budget, relative to other networks; 0 where none is searched for."""
+    published: ClassVar[dict[str, float]] = {}
+    """Percent right on each published split, of a paper other than Evans et al. (paper.py)."""
     may_be_zero: ClassVar[frozenset[str]] = frozenset()
-    """The whole-numbered settings that may be 0; the others are 1 at least."""
+    """The integer settings that may be 0; the others are at least 1."""
     has_worlds: ClassVar[bool] = False
     """Whether the network evaluates pairs in worlds, whose number `Options.worlds` changes."""
     has_steps: ClassVar[bool] = False
@@ -60,7 +70,7 @@ class Model(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
 
     def log_probs(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Tensor:  # noqa: ARG002
         """Compute what `forward` does, with options for the networks that have any."""

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.models.base import LEARNING_GRID, Model
+from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
-from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, Batch
 
 
 class Bow(Model):
@@ -19,16 +20,17 @@ class Bow(Model):
 
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
-        self.embedding = nn.Parameter(torch.randn(N_OPERATORS + N_VARIABLES, settings.size))
+        self.embedding = nn.Parameter(torch.randn(len(SYMBOLS), settings.size))
         self.classifier = self.make_classifier(settings)
 
     @abstractmethod
     def make_classifier(self, settings: Any) -> Classifier:
-        """What is put on top of both means."""
+        """Build the classifier that receives both means."""
 
     def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        means = batch.shares.to(self.embedding.dtype) @ self.embedding
+        """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
+        frequencies = batch.symbol_frequencies.to(self.embedding.dtype)  # (trees, 30)
+        means = frequencies @ self.embedding  # (trees, size)
         return self.classifier(means[batch.left], means[batch.right])
 
 
@@ -37,22 +39,27 @@ class LinearBowSettings:
     """Sizes of a linear bag of words."""
 
     size: int = 64
-    side: str = "both"  # or "left" or "right": what the classifier gets to see
+    side: str = "both"  # or "left" or "right": what the classifier receives
 
 
 class LinearBow(Bow):
-    """The baseline of Evans et al. 2018 with a linear layer on both means.
+    """A linear layer on both means, trained with the expected error as its loss.
 
-    Its score is f(A) + g(B), which over a 4-tuple adds up to the same for yes as for no. So any
-    convex loss is least where the network says one half to everything: it learns nothing from
-    cross-entropy, and a little from the errors that are to be expected.
+    The logit is f(A) + g(B), whose sum over the positive rows of a 4-tuple is that over its
+    negative rows. So a convex loss such as cross-entropy is minimal at a logit of 0 everywhere,
+    and the network learns nothing from it; the expected error is not convex.
     """
 
+    name: ClassVar[str] = "linear-bow"
+    summary: ClassVar[str] = "mean of the symbols' vectors, a linear layer"
+    citation: ClassVar[str] = (
+        'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.1'
+    )
     settings_class: ClassVar[type] = LinearBowSettings
     training_defaults: ClassVar[dict[str, Any]] = {"learning_rate": 0.01}
 
     def make_classifier(self, settings: Any) -> Classifier:
-        """What is put on top of both means: no hidden layer."""
+        """Build a classifier without a hidden layer."""
         return Classifier(settings.size, 0, 1, settings.side)
 
     def loss(self, log_probs: Tensor, labels: Tensor) -> Tensor:
@@ -69,8 +76,13 @@ class MlpBowSettings(LinearBowSettings):
 
 
 class MlpBow(Bow):
-    """The baseline of Evans et al. 2018 with a multi-layer perceptron on both means."""
+    """A multi-layer perceptron on both means."""
 
+    name: ClassVar[str] = "mlp-bow"
+    summary: ClassVar[str] = "mean of the symbols' vectors, an MLP"
+    citation: ClassVar[str] = (
+        'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.1'
+    )
     settings_class: ClassVar[type] = MlpBowSettings
     search_space: ClassVar[dict[str, list[Any]]] = {
         **Bow.search_space,
@@ -79,5 +91,5 @@ class MlpBow(Bow):
     }
 
     def make_classifier(self, settings: Any) -> Classifier:
-        """What is put on top of both means: hidden layers."""
+        """Build a classifier with hidden layers."""
         return Classifier(settings.size, settings.mlp_size, settings.mlp_layers, settings.side)

@@ -1,8 +1,9 @@
-"""A PossibleWorldNet that looks for the world that refutes an entailment, instead of hoping for it.
+"""A PossibleWorldNet that searches for the world that refutes an entailment.
 
 Each pair starts from random worlds of its own. They move down the gradient of
-z = W_f [sat3(w, A), sat3(w, B)] + b_f, which says how well w agrees with "A entails B", and the
-product is taken over where they arrive. There is no logic in it, only what the network has learnt.
+z = W_f [sat3(w, A), sat3(w, B)] + b_f, which is the lower the more w speaks against "A entails B",
+and the product is taken over the worlds where they arrive. The search knows no logic, only what the
+network has learnt.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import torch
 from torch import Tensor
 
 from possibleworlds.models.base import DEFAULT_OPTIONS, Options
+from possibleworlds.models.batch import Batch
 from possibleworlds.models.possibleworldnet import (
     Imagined,
     PossibleWorldNet,
     PossibleWorldNetSettings,
 )
-from possibleworlds.models.sat3 import Evaluation, scores
-from possibleworlds.models.trees import Batch
+from possibleworlds.models.trees.sat3 import Evaluation, scores
 
 
 @dataclass(frozen=True)
@@ -30,18 +31,24 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     worlds: int = 64
     steps: int = 24  # T
     step_length: float = 0.5
-    unguided_fraction: float = 0.5  # the share of training, at first, with worlds that do not move
-    # Then each batch has a search of its own, with steps bolder than those it is asked with later,
-    # as what it has not learnt to withstand misleads the network:
+    unguided_fraction: float = 0.5  # of training, at first, with worlds that do not move
+    # Then each batch has a search of its own, with longer steps than those of an evaluation: worlds
+    # of a kind that training never visits cause false refutations.
     training_step_length: float = 1.0
-    training_steps: int = 12  # 1 to so many steps, and
-    training_worlds: int = 64  # a quarter of so many to so many worlds, where
-    training_evaluations: int = 256  # worlds x (steps + 1) is at most so much
+    training_steps: int = 12  # uniform from 1 to this
+    training_worlds: int = 64  # log-uniform from a quarter of this to this, and fewer where
+    training_evaluations: int = 256  # worlds x (steps + 1) would exceed this
 
 
 class GuidedWorldNet(PossibleWorldNet):
     """The paper's PossibleWorldNet, with worlds guided by its own gradient."""
 
+    name: ClassVar[str] = "guidedworldnet"
+    summary: ClassVar[str] = "worlds moved by gradient towards a countermodel"
+    citation: ClassVar[str] = (
+        "this package; after Evans et al. 2018, "
+        '"Can Neural Networks Understand Logical Entailment?"'
+    )
     settings: GuidedWorldNetSettings
     settings_class: ClassVar[type] = GuidedWorldNetSettings
     training_defaults: ClassVar[dict[str, Any]] = {
@@ -76,10 +83,10 @@ class GuidedWorldNet(PossibleWorldNet):
         pairs = len(batch.left)
         if self.training:
             n, steps = self.draw_search()
-            return self.find(batch, self.draw_worlds(pairs, n), steps)
+            return self.search_and_evaluate(batch, self.draw_worlds(pairs, n), steps)
         # All pairs start from the same worlds, so that none depends on the rest of the batch.
         worlds = self.draw_worlds(1, self.n_worlds(options), first_world=options.first_world)
-        return self.find(batch, worlds.expand(pairs, -1, -1), steps)
+        return self.search_and_evaluate(batch, worlds.expand(pairs, -1, -1), steps)
 
     def draw_search(self) -> tuple[int, int]:
         """Draw the numbers of worlds and of steps for a batch of training."""
@@ -88,21 +95,21 @@ class GuidedWorldNet(PossibleWorldNet):
         n = round(s.training_worlds * 4.0 ** -torch.rand(()).item())
         return max(1, min(n, s.training_evaluations // (steps + 1))), steps
 
-    def find(self, batch: Batch, worlds: Tensor, steps: int) -> Imagined:
-        """Search each pair's worlds for a refutation."""
-        worlds = self.settle(self.search(batch, worlds, steps))
+    def search_and_evaluate(self, batch: Batch, worlds: Tensor, steps: int) -> Imagined:
+        """Move each pair's worlds towards a refutation, and evaluate it where they arrive."""
+        worlds = self.round_worlds(self.search(batch, worlds, steps))
         order, parameters = batch.private_messages, self.parameters_of_sat3
         as_left, as_right = scores(order, worlds, parameters, self.workspace)
         return Imagined(worlds, as_left[0::2] + as_right[1::2] + self.f.bias)
 
     @torch.no_grad()
     def search(self, batch: Batch, worlds: Tensor, steps: int) -> Tensor:
-        """Move the worlds so many steps of fixed length down z, within [-1, 1]."""
+        """Move worlds (pairs, n, k) down the gradient of z by steps of fixed length, in [-1, 1]."""
         s = self.settings
         step_length = s.training_step_length if self.training else s.step_length
         order, parameters = batch.private_messages, self.parameters_of_sat3
         n = worlds.shape[1]
-        # z adds up the left share of each even tree and the right share of each odd one.
+        # z is the sum of the left term of each even tree and the right term of each odd one.
         of_scores = worlds.new_zeros(2, sum(order.sizes[i] for i in order.root_groups))
         for side in (0, 1):
             of_scores[side].index_fill_(0, order.roots[side::2], 1.0)
@@ -110,9 +117,9 @@ class GuidedWorldNet(PossibleWorldNet):
         for _ in range(steps):
             evaluation = Evaluation(order, worlds, parameters, self.workspace)
             evaluation.forward()
-            down, _ = evaluation.backward(of_scores, of_parameters=False, of_worlds=True)
-            assert down is not None
-            length = torch.linalg.vector_norm(down, dim=-1, keepdim=True)
-            down *= step_length / length.clamp_min_(1e-30)
-            worlds = (worlds - down).clamp_(-1, 1)
+            gradient, _ = evaluation.backward(of_scores, of_parameters=False, of_worlds=True)
+            assert gradient is not None  # (pairs, n, k)
+            length = torch.linalg.vector_norm(gradient, dim=-1, keepdim=True)
+            gradient *= step_length / length.clamp_min_(1e-30)
+            worlds = (worlds - gradient).clamp_(-1, 1)
         return worlds

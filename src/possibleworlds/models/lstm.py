@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from possibleworlds.models.base import LEARNING_GRID, Model
+from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
 from possibleworlds.models.sequences import N_SYMBOLS, Sequences
-from possibleworlds.models.trees import Batch
 
 GROUPS = 4
-"""Into how many groups by length a batch is cut."""
+"""The number of groups by length that a batch is cut into."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class LstmEncoder(nn.Module):
         self.embedding = nn.Embedding(N_SYMBOLS, embedding_size)
         self.lstm = nn.LSTM(embedding_size, size, batch_first=True, bidirectional=bidirectional)
         self.size = size * (1 + bidirectional)
-        with torch.no_grad():  # gates begin open, so that what was read first is not forgotten
+        with torch.no_grad():  # forget gates begin open, as is usual
             for name, bias in self.lstm.named_parameters():
                 if name.startswith("bias_ih"):
                     bias[size : 2 * size] += 1
 
     def forward(self, sequences: Sequences) -> Tensor:
-        """Encode each sequence; what is read after its end does not count."""
+        """Encode each sequence, (sequences, size); what is read after its end does not count."""
         order = sequences.lengths.argsort()
-        codes = []
+        encodings = []
         # Sequences of about one length at a time: padding is read as well, only to be ignored.
         for rows in order.chunk(GROUPS):
             lengths = sequences.lengths[rows]
@@ -49,18 +49,18 @@ class LstmEncoder(nn.Module):
             readings = [self.read(symbols, lengths, 0)]
             if self.lstm.bidirectional:
                 readings.append(self.read(backwards(symbols, lengths), lengths, 4))
-            codes.append(torch.cat(readings, -1))
-        return torch.cat(codes)[order.argsort()]
+            encodings.append(torch.cat(readings, -1))
+        return torch.cat(encodings)[order.argsort()]
 
     def read(self, symbols: Tensor, lengths: Tensor, first: int) -> Tensor:
-        """The state at the end of each sequence, of the LSTM whose four weights begin there.
+        """Compute the final state of each sequence with the four weights from `first` on.
 
-        This is the way to have PyTorch use oneDNN's LSTM, which takes no packed sequences and is
-        twice as fast as that which does.
+        A call of torch.lstm in one direction and without packed sequences is what makes PyTorch
+        use oneDNN's LSTM, which is twice as fast as its own.
         """
         start = torch.zeros(1, len(symbols), self.lstm.hidden_size).to(self.embedding.weight)
         weights: tuple[Tensor, ...] = tuple(self.lstm.parameters())[first : first + 4]
-        states, _, _ = torch.lstm(
+        states, _, _ = torch.lstm(  # (sequences, length, size)
             self.embedding(symbols),
             (start, start),
             weights,
@@ -75,14 +75,21 @@ class LstmEncoder(nn.Module):
 
 
 def backwards(symbols: Tensor, lengths: Tensor) -> Tensor:
-    """Each sequence from its end to its beginning, with its padding still behind it."""
-    places = torch.arange(symbols.shape[1], device=symbols.device)
-    return symbols.gather(1, (lengths[:, None] - 1 - places) % symbols.shape[1])
+    """Reverse each sequence, leaving its padding at the end.
+
+    >>> backwards(torch.tensor([[1, 2, 3], [4, 5, 0]]), torch.tensor([3, 2])).tolist()
+    [[3, 2, 1], [5, 4, 0]]
+    """
+    positions = torch.arange(symbols.shape[1], device=symbols.device)
+    return symbols.gather(1, (lengths[:, None] - 1 - positions) % symbols.shape[1])
 
 
 class Lstm(Model):
-    """Hochreiter & Schmidhuber 1997, "Long Short-Term Memory": one encoder for both sides."""
+    """One LSTM that encodes both sides."""
 
+    name: ClassVar[str] = "lstm"
+    summary: ClassVar[str] = "an LSTM over each side's symbols"
+    citation: ClassVar[str] = 'Hochreiter & Schmidhuber 1997, "Long Short-Term Memory"'
     settings_class: ClassVar[type] = LstmSettings
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
@@ -91,41 +98,57 @@ class Lstm(Model):
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
+    search_share: ClassVar[float] = 3
     bidirectional: ClassVar[bool] = False
-    seen_by_classifier: ClassVar[str] = "both"
+    side: ClassVar[str] = "both"
+    """What the classifier receives."""
 
     def __init__(self, settings: LstmSettings) -> None:
         super().__init__(settings)
         s = settings
         self.encoder = LstmEncoder(s.size, s.embedding_size, self.bidirectional)
-        self.classifier = Classifier(
-            self.encoder.size, s.mlp_size, s.mlp_layers, self.seen_by_classifier
-        )
+        self.classifier = Classifier(self.encoder.size, s.mlp_size, s.mlp_layers, self.side)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        codes = self.encoder(batch.sequences)
-        return self.classifier(codes[batch.left], codes[batch.right])
+        """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
+        encodings = self.encoder(batch.sequences)
+        return self.classifier(encodings[batch.left], encodings[batch.right])
 
 
 class BiLstm(Lstm):
-    """Schuster & Paliwal 1997, "Bidirectional Recurrent Neural Networks", with LSTM cells."""
+    """As Lstm, in both directions."""
 
+    name: ClassVar[str] = "bilstm"
+    summary: ClassVar[str] = "LSTMs in both directions over each side"
+    citation: ClassVar[str] = 'Schuster & Paliwal 1997, "Bidirectional Recurrent Neural Networks"'
+    search_share: ClassVar[float] = 4
     bidirectional: ClassVar[bool] = True
 
 
 class LstmTraversal(Lstm):
-    """Rocktäschel et al. 2015, "Reasoning about Entailment with Neural Attention": A ⊨ B in one."""
+    """One LSTM that reads A ⊨ B as one sequence."""
 
-    seen_by_classifier: ClassVar[str] = "left"
+    name: ClassVar[str] = "lstm-traversal"
+    summary: ClassVar[str] = "an LSTM over A ⊨ B as one sequence"
+    citation: ClassVar[str] = (
+        'Rocktäschel et al. 2015, "Reasoning about Entailment with Neural Attention"'
+    )
+    search_share: ClassVar[float] = 5
+    side: ClassVar[str] = "left"
 
     def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        codes = self.encoder(batch.joined)
-        return self.classifier(codes, codes)
+        """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
+        encodings = self.encoder(batch.joined)
+        return self.classifier(encodings, encodings)
 
 
 class BiLstmTraversal(LstmTraversal):
     """As LstmTraversal, in both directions."""
 
+    name: ClassVar[str] = "bilstm-traversal"
+    summary: ClassVar[str] = "LSTMs in both directions over A ⊨ B"
+    citation: ClassVar[str] = (
+        'Rocktäschel et al. 2015, "Reasoning about Entailment with Neural Attention"'
+    )
+    search_share: ClassVar[float] = 4
     bidirectional: ClassVar[bool] = True

@@ -1,28 +1,32 @@
 """The PossibleWorldNet (section 3.3): does A entail B in every one of n imagined worlds?
 
+    P(A entails B) = product over worlds w of sigmoid(z),  z = W_f [sat3(w, A), sat3(w, B)] + b_f
+
 What the paper leaves open, and what makes it learn at all: worlds are drawn anew for each batch,
-the product over them is taken in log space, and f starts with large weights and with a bias that
-puts P(A entails B) at one half, so that the loss does not start on a plateau.
+the product over them is taken in log space, and f is initialised with large weights and with a bias
+at which P(A entails B) is one half, so that the loss does not start on a plateau.
 
 What makes it learn well is a prior on what a world is: its components are -1 or 1
 (`binary_worlds`), and each variable's W4 is initialised with a component of its own, all in one
 direction (`variable_prior`), so that a world starts out close to a truth value per variable. What
-these mean to the operators and to f is learnt, and W4 itself is free to change;
+these mean to the operators and to f is learnt, and so is W4 itself;
 `binary_worlds=false`, `variable_prior=0` are the paper's worlds, without the prior.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
 from possibleworlds.models.base import DEFAULT_OPTIONS, LEARNING_GRID, Model, Options
-from possibleworlds.models.sat3 import Parameters, Workspace, scores
-from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, SLOTS, Batch, uniform
+from possibleworlds.models.batch import Batch
+from possibleworlds.models.init import even_odds_bias, linear_uniform
+from possibleworlds.models.trees.forest import SLOTS
+from possibleworlds.models.trees.sat3 import Parameters, Workspace, scores
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class PossibleWorldNetSettings:
     binary_worlds: bool = True  # components are -1 or 1, not uniform on [-1, 1]
     variable_prior: float = 2.0  # initial weight of a variable's own component of the world
     fixed_worlds: bool = False  # the same in every batch
-    world_seed: int = 0  # where they are fixed
-    output_init_scale: float = 12.0  # of W_f at the start, over the usual
+    world_seed: int = 0  # of fixed worlds
+    output_init_scale: float = 12.0  # factor of the initial W_f
 
 
 class Imagined(NamedTuple):
@@ -47,8 +51,13 @@ class Imagined(NamedTuple):
 
 
 class PossibleWorldNet(Model):
-    """Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.3."""
+    """A and B are evaluated in random worlds, the same for all pairs of a batch."""
 
+    name: ClassVar[str] = "possibleworldnet"
+    summary: ClassVar[str] = "A and B evaluated in many imagined worlds"
+    citation: ClassVar[str] = (
+        'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.3'
+    )
     settings_class: ClassVar[type] = PossibleWorldNetSettings
     has_worlds: ClassVar[bool] = True
     training_defaults: ClassVar[dict[str, Any]] = {"learning_rate": 2e-3}
@@ -57,19 +66,20 @@ class PossibleWorldNet(Model):
         **LEARNING_GRID,
         "size": [32, 64],
     }
+    search_share: ClassVar[float] = 0
 
     def __init__(self, settings: PossibleWorldNetSettings) -> None:
         super().__init__(settings)
         s = settings
         d, k = s.size, s.world_size
-        self.w4 = nn.Parameter(uniform(N_VARIABLES, k, d, fan_in=k))
+        self.w4 = nn.Parameter(linear_uniform(N_VARIABLES, k, d, fan_in=k))
         # W1 of each operator, cut into the part for each argument, and transposed: x @ w1[slot].
-        self.w1 = nn.Parameter(uniform(len(SLOTS), d, d, fan_in=2 * d))
-        self.b1 = nn.Parameter(uniform(N_OPERATORS, d, fan_in=2 * d))
+        self.w1 = nn.Parameter(linear_uniform(len(SLOTS), d, d, fan_in=2 * d))
+        self.b1 = nn.Parameter(linear_uniform(N_OPERATORS, d, fan_in=2 * d))
         self.f = nn.Linear(2 * d, 1)
         with torch.no_grad():
             self.f.weight *= s.output_init_scale
-            self.f.bias.fill_(math.log(s.worlds / 0.7))
+            self.f.bias.fill_(even_odds_bias(s.worlds))
             direction = nn.functional.normalize(torch.randn(d), dim=0)
             for variable in range(N_VARIABLES):
                 self.w4[variable, variable % k] += s.variable_prior * direction
@@ -94,17 +104,17 @@ class PossibleWorldNet(Model):
         worlds = torch.rand(*shape, self.settings.world_size, generator=generator)
         return (2 * worlds - 1).to(self.f.weight)
 
-    def settle(self, worlds: Tensor) -> Tensor:
-        """Put each world into the corner of [-1, 1]^k that it is nearest to, if they live there."""
+    def round_worlds(self, worlds: Tensor) -> Tensor:
+        """Round each world to the nearest corner of [-1, 1]^k, if worlds are binary."""
         return 1 - 2 * (worlds < 0).to(worlds) if self.settings.binary_worlds else worlds
 
     @property
     def parameters_of_sat3(self) -> Parameters:
-        """What sat3 and f have learnt."""
+        """The parameters of sat3 and of f."""
         return Parameters(self.w4, self.w1, self.b1, self.f.weight.view(2, -1))
 
     def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
         return self.log_probs(batch)
 
     def log_probs(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Tensor:
@@ -114,7 +124,7 @@ class PossibleWorldNet(Model):
     def imagine(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Imagined:
         """Evaluate each pair in random worlds, the same ones for all."""
         n = self.n_worlds(options)
-        worlds = self.settle(self.draw_worlds(1, n, first_world=options.first_world))
+        worlds = self.round_worlds(self.draw_worlds(1, n, first_world=options.first_world))
         parameters = self.parameters_of_sat3
         as_left, as_right = scores(batch.messages, worlds, parameters, self.workspace)
         left, right = as_left.index_select(0, batch.left), as_right.index_select(0, batch.right)
@@ -122,20 +132,20 @@ class PossibleWorldNet(Model):
 
     @torch.no_grad()
     def assignments(self, worlds: Tensor) -> Tensor:
-        """Read worlds [..., k] as truth assignments [..., 26], by the network's own judgement.
+        """Read worlds (..., k) as truth assignments (..., 26), by the network's own judgement.
 
         A variable v counts as true in a world that refutes "v entails not v" better than
-        "not v entails v". The variables are those the network sees, after any permutation.
+        "not v entails v". The variables are those of the batch, after any permutation.
         """
-        true = torch.nn.functional.normalize(worlds[..., None, None, :] @ self.w4, dim=-1)
-        false = torch.nn.functional.normalize(true @ self.w1[0] + self.b1[0], dim=-1)
+        variable = torch.nn.functional.normalize(worlds[..., None, None, :] @ self.w4, dim=-1)
+        negation = torch.nn.functional.normalize(variable @ self.w1[0] + self.b1[0], dim=-1)
         left, right = self.f.weight.view(2, -1)
-        return ((true - false) @ (left - right)).squeeze(-1) < 0
+        return ((variable - negation) @ (left - right)).squeeze(-1) < 0  # (..., 26)
 
 
 def all_worlds(z: Tensor) -> Tensor:
-    """Give log(1 - P) and log P for P the product of sigmoid(z) over the last dimension."""
+    """Compute log(1 - P) and log P, (rows, 2), of the product P of sigmoid(z) over worlds."""
     log_p = nn.functional.logsigmoid(z).sum(-1)
-    # The bound is only met where P is exactly 1 in this precision, and log 0 would follow.
+    # The bound matters only where P rounds to 1, and keeps log(1 - P) finite there.
     log_q = torch.log(-torch.expm1(log_p.clamp(max=-1e-30)))
     return torch.stack((log_q, log_p), -1)

@@ -1,7 +1,7 @@
-"""Formulas as sequences of symbols, for the networks that are not given their structure.
+"""Formulas as sequences of symbols, for the networks that do not follow the trees.
 
 A sequence is fully bracketed infix text, `((~p&q)>r)`: the published form, without the brackets
-that it puts around the argument of a negation. Symbols 0-29 are those of the trees.
+that it puts around the argument of a negation. Symbols 0-29 are those of the alphabet.
 """
 
 from itertools import pairwise
@@ -12,37 +12,36 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from possibleworlds.logic.alphabet import LETTERS, OPERATORS
+from possibleworlds.logic.alphabet import N_OPERATORS, SYMBOLS
 
-FIRST_VARIABLE = len(OPERATORS)
-OPEN, CLOSE, TURNSTILE, PADDING = range(FIRST_VARIABLE + len(LETTERS), FIRST_VARIABLE + 30)
+OPEN, CLOSE, TURNSTILE, PADDING = range(len(SYMBOLS), len(SYMBOLS) + 4)
 N_SYMBOLS = PADDING + 1
 
 Ints = NDArray[np.integer]
 
 
 class Sequences(NamedTuple):
-    """Sequences as lines of a matrix, padded at the end."""
+    """Sequences as rows of a matrix, padded at the end."""
 
-    symbols: Tensor
-    lengths: Tensor
+    symbols: Tensor  # (sequences, longest)
+    lengths: Tensor  # (sequences,)
 
     @property
     def present(self) -> Tensor:
-        """Which places hold a symbol, [sequences, longest]."""
-        places = torch.arange(self.symbols.shape[1], device=self.symbols.device)
-        return places < self.lengths[:, None]
+        """Which positions hold a symbol, (sequences, longest)."""
+        positions = torch.arange(self.symbols.shape[1], device=self.symbols.device)
+        return positions < self.lengths[:, None]
 
 
 class Texts(NamedTuple):
-    """Sequences one after the other: sequence i is symbols[offsets[i]:offsets[i + 1]]."""
+    """Concatenated sequences: sequence i is symbols[offsets[i]:offsets[i + 1]]."""
 
     symbols: Ints
     offsets: Ints
 
 
 def texts_of(code: Ints, offsets: Ints) -> Texts:
-    """Write formulas, given one after the other in reverse Polish order, as sequences."""
+    """Write concatenated formulas in reverse Polish order as sequences."""
     symbols: list[int] = []
     ends = [0]
     codes = code.tolist()
@@ -53,26 +52,33 @@ def texts_of(code: Ints, offsets: Ints) -> Texts:
 
 
 def infix_backwards(code: list[int]) -> list[int]:
-    """The sequence of a formula from its end to its beginning, in linear time."""
+    """Write a formula in reverse Polish order as infix symbols, from the end to the beginning.
+
+    Read backwards, reverse Polish notation has an operator before its arguments, the right one
+    first; a stack holds what is to be written once an argument is complete. For p & q:
+
+    >>> infix_backwards([19, 20, 1]) == [CLOSE, 20, 1, 19, OPEN]
+    True
+    """
     out: list[int] = []
-    waiting: list[int] = []
+    pending: list[int] = []
     for symbol in reversed(code):
         if symbol == 0:
-            waiting.append(symbol)
-        elif symbol < FIRST_VARIABLE:
+            pending.append(symbol)
+        elif symbol < N_OPERATORS:
             out.append(CLOSE)
-            waiting += (OPEN, symbol)
+            pending += (OPEN, symbol)
         else:
             out.append(symbol)
-            while waiting:
-                out.append(waiting.pop())
-                if 0 < out[-1] < FIRST_VARIABLE:
+            while pending:
+                out.append(pending.pop())
+                if 0 < out[-1] < N_OPERATORS:
                     break
     return out
 
 
 def pad(symbols: Ints, lengths: Ints, device: torch.device | str) -> Sequences:
-    """Put sequences that stand one after the other into the lines of a matrix."""
+    """Put concatenated sequences into the rows of a matrix."""
     matrix = np.full((len(lengths), int(lengths.max())), PADDING)
     matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = symbols
     return Sequences(torch.from_numpy(matrix).to(device), torch.from_numpy(lengths).to(device))

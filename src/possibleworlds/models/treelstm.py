@@ -15,9 +15,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
 from possibleworlds.models.base import LEARNING_GRID, Model
+from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
-from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, Batch, Calls, uniform
+from possibleworlds.models.init import linear_uniform
+from possibleworlds.models.trees.levels import Calls
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,14 @@ class TreeLSTMSettings:
 
 
 class TreeLSTM(Model):
-    """Tai et al. 2015, "Improved Semantic Representations From Tree-Structured LSTM Networks"."""
+    """A formula's vector is the hidden state at its root."""
 
+    name: ClassVar[str] = "treelstm"
+    summary: ClassVar[str] = "an LSTM cell for each operator, along the tree"
+    citation: ClassVar[str] = (
+        "Tai et al. 2015, "
+        '"Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks"'
+    )
     settings_class: ClassVar[type] = TreeLSTMSettings
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
@@ -41,22 +50,25 @@ class TreeLSTM(Model):
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
+    search_share: ClassVar[float] = 2
 
     def __init__(self, settings: TreeLSTMSettings) -> None:
         super().__init__(settings)
         s = settings
         d, e, binary = s.size, s.embedding_size, N_OPERATORS - 1
         self.embedding = nn.Parameter(torch.randn(N_VARIABLES, e))
-        self.w_leaf = nn.Parameter(uniform(e, 3 * d, fan_in=e))  # u, i, o
-        self.b_leaf = nn.Parameter(uniform(3 * d, fan_in=e))
-        self.w_not = nn.Parameter(uniform(d, 4 * d, fan_in=d))  # u, i, o, f
-        self.b_not = nn.Parameter(uniform(4 * d, fan_in=d))
-        self.w_binary = nn.Parameter(uniform(binary, 2 * d, 5 * d, fan_in=2 * d))  # u, i, o, f, f
-        self.b_binary = nn.Parameter(uniform(binary, 5 * d, fan_in=2 * d))
+        self.w_leaf = nn.Parameter(linear_uniform(e, 3 * d, fan_in=e))  # u, i, o
+        self.b_leaf = nn.Parameter(linear_uniform(3 * d, fan_in=e))
+        self.w_not = nn.Parameter(linear_uniform(d, 4 * d, fan_in=d))  # u, i, o, f
+        self.b_not = nn.Parameter(linear_uniform(4 * d, fan_in=d))
+        self.w_binary = nn.Parameter(
+            linear_uniform(binary, 2 * d, 5 * d, fan_in=2 * d)
+        )  # u, i, o, f, f
+        self.b_binary = nn.Parameter(linear_uniform(binary, 5 * d, fan_in=2 * d))
         self.classifier = Classifier(d, s.mlp_size, s.mlp_layers)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
         u, i, o = torch.addmm(self.b_leaf, self.embedding, self.w_leaf).chunk(3, 1)
         c = torch.sigmoid(i) * torch.tanh(u)
         h = torch.sigmoid(o) * torch.tanh(c)

@@ -14,9 +14,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
 from possibleworlds.models.base import LEARNING_GRID, Model
+from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
-from possibleworlds.models.trees import N_OPERATORS, N_VARIABLES, SLOTS, Batch, Calls, by_operator
+from possibleworlds.models.trees.forest import SLOTS, by_operator
+from possibleworlds.models.trees.levels import Calls
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,18 @@ class TreeNetSettings:
     size: int = 64
     mlp_size: int = 64
     mlp_layers: int = 2
-    side: str = "both"  # or "left" or "right": what the MLP gets to see
+    side: str = "both"  # or "left" or "right": what the MLP receives
 
 
 class TreeNet(Model):
-    """After Allamanis et al. 2016, "Learning Continuous Semantic Representations of...", EqNet."""
+    """A formula's vector is that of its root, normalised at every node."""
 
+    name: ClassVar[str] = "treenet"
+    summary: ClassVar[str] = "a small network for each operator, along the tree"
+    citation: ClassVar[str] = (
+        "after Allamanis et al. 2017 (EqNet), "
+        '"Learning Continuous Semantic Representations of Symbolic Expressions"'
+    )
     settings_class: ClassVar[type] = TreeNetSettings
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
@@ -39,8 +48,9 @@ class TreeNet(Model):
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
-    # With symbols permuted it takes far longer until variables count at all; once they do, about
-    # step 8,000, only permutation keeps the network from learning the training set by heart.
+    search_share: ClassVar[float] = 4  # symbols are not permuted in the first minute
+    # With symbols permuted from the start the network ignores variables far longer; once it does
+    # not, about step 8,000, only permutation prevents overfitting.
     training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
 
     def __init__(self, settings: TreeNetSettings) -> None:
@@ -48,25 +58,26 @@ class TreeNet(Model):
         s = settings
         d = s.size
         self.embedding = nn.Parameter(nn.functional.normalize(torch.randn(N_VARIABLES, d), dim=-1))
-        # Where the sigmoid says next to nothing, or one half to everyone, formulas look alike and
-        # which variables they have in common is learnt late or never. So W3 begins large, and b1
-        # takes away the half. W1 keeps lengths.
+        # Where the sigmoids are all near one half, formulas have almost the same vector, and the
+        # network learns late or never which variables they share. So W3 is initialised large, b1
+        # subtracts the mean of the sigmoids, and W1 preserves norms.
         self.scale = d**0.5
         w1 = torch.randn(len(SLOTS), d, d) * (2 * d) ** -0.5
         w3 = torch.randn(len(SLOTS), d, d) * 3
         w2 = torch.randn(N_OPERATORS, d, d) * 0.8 * d**-0.5
         b1, b3 = -w2.sum(1) / 2, torch.zeros(N_OPERATORS, d)
         # W1 and W3 side by side, cut into the part for each argument, transposed: x @ w13[slot].
-        # They are kept by the root of d smaller, as the numbers in a vector of length 1 are: by
-        # that much more do Adam's steps, which are all of one size, move what they give.
+        # They are stored divided by sqrt(d) and multiplied in `forward`: the entries of a unit
+        # vector are that small, and Adam's steps, whose size does not depend on the gradient's,
+        # change the output sqrt(d) times as fast.
         self.w13 = nn.Parameter(torch.cat((w1, w3), 2) / self.scale)
         self.b13 = nn.Parameter(torch.cat((b1, b3), 1))
         self.w2 = nn.Parameter(w2)
         self.classifier = Classifier(d, s.mlp_size, s.mlp_layers, s.side)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
-        w13 = self.w13 * self.scale
+        """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
+        w13 = self.w13 * self.scale  # (slots, d, 2 d)
         roots = _Encode.apply(batch.calls, self.embedding, w13, self.b13, self.w2) * self.scale
         return self.classifier(roots[batch.left], roots[batch.right])
 

@@ -7,7 +7,9 @@ import torch
 from torch import Tensor
 
 from possibleworlds.data.pairs import Pairs
-from possibleworlds.models.trees import N_VARIABLES, Batch, Device, Forest, Ints
+from possibleworlds.logic.alphabet import N_VARIABLES
+from possibleworlds.models.batch import Batch
+from possibleworlds.models.trees.forest import Device, Forest, Ints
 
 NODES_AT_ONCE = 4000
 """How many nodes a batch of an evaluation has, which bounds its memory."""

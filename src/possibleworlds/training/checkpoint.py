@@ -22,7 +22,8 @@ import possibleworlds
 from possibleworlds.errors import UserError, quoted, reason, shortened
 from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.base import Model
-from possibleworlds.models.registry import LARGEST, REGISTRY, make_settings, resolve
+from possibleworlds.models.registry import names, resolve
+from possibleworlds.models.settings import LARGEST, make_settings
 from possibleworlds.storage import atomic_write, read_json
 from possibleworlds.training.settings import RunSettings
 
@@ -41,10 +42,10 @@ def find_run(run: str | Path) -> Path:
     folder, shipped = Path(run), SHIPPED / run
     if (folder / RUN).exists():
         return folder
-    if str(run) in REGISTRY and shipped.is_dir():
+    if str(run) in names() and shipped.is_dir():
         return shipped
     if not folder.exists():
-        ready = ", ".join(name for name in REGISTRY if (SHIPPED / name).is_dir())
+        ready = ", ".join(name for name in names() if (SHIPPED / name).is_dir())
         raise UserError(f"{run} is neither the folder of a run nor ready-trained, as are {ready}")
     return folder
 
@@ -105,7 +106,7 @@ def make_model(run: dict[str, Any], folder: Path, tensors: dict[str, Tensor]) ->
     try:
         # Settings that are not those of the tensors may ask for more memory than there is. So a
         # network without any comes first, unless it is a user's own, which may need it to be made.
-        if run["model"] in REGISTRY:
+        if run["model"] in names():
             with torch.device("meta"):
                 check_fit(kind(settings), tensors, folder / MODEL)
         return kind(settings)

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from possibleworlds.data.files import TRAINING_FILES, fingerprint, read
 from possibleworlds.errors import UserError, reason
 from possibleworlds.models.base import Model, Options
-from possibleworlds.models.registry import check_kinds, resolve
+from possibleworlds.models.registry import resolve
+from possibleworlds.models.settings import check_kinds
 from possibleworlds.parallel import StopRequestedError, stop_requested
 from possibleworlds.storage import atomic_write, exclusive_folder, write_json
 from possibleworlds.training import checkpoint

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models.base import Model
-from possibleworlds.models.registry import check_kinds, make_settings
+from possibleworlds.models.settings import check_kinds, make_settings
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,150 @@
+"""A batch of pairs of formulas, which is what every network receives.
+
+A network picks the view that it needs; each is computed when it is first used:
+
+- `symbol_frequencies`, for bags of words;
+- `sequences`, `joined` and `side_by_side`, for networks that read text;
+- `calls`, `messages` and `private_messages`, for networks that follow the trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
+from possibleworlds.models.sequences import OPEN, TURNSTILE, Sequences, pad
+from possibleworlds.models.trees.forest import Device, Forest, Ints, Nodes
+from possibleworlds.models.trees.levels import Calls, Messages
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs of trees; a tree is a formula under a renaming of variables, and kept only once.
+
+    >>> from possibleworlds.logic.alphabet import encode
+    >>> forest = Forest(encode("pq&p"), np.array([0, 3, 4]))  # p & q, and p
+    >>> batch = Batch.of(forest, left=np.array([0, 1]), right=np.array([1, 0]))
+    >>> batch.formula.tolist(), batch.left.tolist(), batch.right.tolist()
+    ([0, 1], [0, 1], [1, 0])
+    """
+
+    forest: Forest
+    formula: Ints  # of each tree
+    renaming: Ints  # [trees, 26]: the variable to put in the place of a, b, ...
+    left: Tensor  # of each pair: which tree
+    right: Tensor
+    device: Device = "cpu"
+
+    @classmethod
+    def of(
+        cls,
+        forest: Forest,
+        left: Ints,
+        right: Ints,
+        permutations: Ints | None = None,
+        group: Ints | None = None,
+        device: Device = "cpu",
+    ) -> Batch:
+        """Make a batch of pairs of formulas, the i-th one's symbols by permutations[group[i]]."""
+        if permutations is None:
+            permutations = np.arange(N_VARIABLES)[None]
+        if group is None:
+            group = np.zeros(len(left), np.int64)
+        key = np.stack((left, right)).astype(np.int64) + group.astype(np.int64) * len(forest)
+        trees, of_pair = np.unique(key, return_inverse=True)
+        group, formula = np.divmod(trees, len(forest))
+        sides = torch.from_numpy(of_pair.reshape(2, -1)).to(device)
+        return cls(forest, formula, permutations[group], sides[0], sides[1], device)
+
+    @classmethod
+    def of_four_tuples(
+        cls, forest: Forest, formulas: Ints, permutations: Ints, device: Device = "cpu"
+    ) -> Batch:
+        """Make a batch of the four pairs of each A1, A2, B1, B2; [units, 4], and [units, 26]."""
+        left, right = _sides_of_four_tuples(len(formulas), device)
+        renaming = np.repeat(permutations, 4, axis=0)
+        return cls(forest, formulas.ravel(), renaming, left, right, device)
+
+    @cached_property
+    def symbol_frequencies(self) -> Tensor:
+        """The relative frequency of each symbol in each tree, [trees, 30]."""
+        frequencies = torch.from_numpy(self.forest.symbol_frequencies[self.formula])
+        variables = frequencies[:, N_OPERATORS:]
+        renaming = torch.from_numpy(self.renaming.astype(np.int64))
+        variables.scatter_(1, renaming, variables.clone())
+        return frequencies.to(self.device)
+
+    @cached_property
+    def sequences(self) -> Sequences:
+        """The trees as sequences."""
+        return pad(*self._symbols_of(np.arange(len(self.formula))), self.device)
+
+    @cached_property
+    def joined(self) -> Sequences:
+        """Each pair as one sequence A ⊨ B."""
+        symbols, lengths = self._symbols_of(self._both_sides)
+        symbols = np.insert(symbols, np.cumsum(lengths)[0::2], TURNSTILE)
+        return pad(symbols, lengths[0::2] + lengths[1::2] + 1, self.device)
+
+    @cached_property
+    def side_by_side(self) -> tuple[Sequences, Tensor]:
+        """Each pair as one sequence A B, and which positions are those of B."""
+        symbols, lengths = self._symbols_of(self._both_sides)
+        sequences = pad(symbols, lengths[0::2] + lengths[1::2], self.device)
+        first = torch.from_numpy(lengths[0::2]).to(self.device)[:, None]
+        positions = torch.arange(sequences.symbols.shape[1], device=self.device)
+        return sequences, (positions >= first) & sequences.present
+
+    @property
+    def _both_sides(self) -> Ints:
+        """The trees of A and B of each pair, in turns."""
+        return torch.stack((self.left, self.right), 1).flatten().cpu().numpy()
+
+    def _symbols_of(self, trees: Ints) -> tuple[Ints, Ints]:
+        """Concatenate the sequences of some trees, and return their lengths."""
+        texts, formula = self.forest.texts, self.formula[trees]
+        first = texts.offsets[formula]
+        lengths = texts.offsets[formula + 1] - first
+        owner = np.repeat(np.arange(len(trees)), lengths)
+        symbols = texts.symbols[
+            np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner]
+        ]
+        variable = np.flatnonzero((symbols >= N_OPERATORS) & (symbols < OPEN))
+        renamed = self.renaming[trees[owner[variable]], symbols[variable] - N_OPERATORS]
+        symbols[variable] = renamed + N_OPERATORS
+        return symbols, lengths
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """All nodes of the trees."""
+        return Nodes.of(self.forest, self.formula, self.renaming)
+
+    @cached_property
+    def calls(self) -> Calls:
+        """The order of evaluation operator by operator."""
+        return Calls.of(self.nodes, self.device)
+
+    @cached_property
+    def messages(self) -> Messages:
+        """The order of evaluation by messages, where equal leaves of all trees are the same."""
+        return Messages.of(self.nodes, np.zeros(len(self.formula), np.int64), self.device)
+
+    @cached_property
+    def private_messages(self) -> Messages:
+        """The order where only leaves of one pair are the same; trees 2i and 2i + 1 are pair i."""
+        trees = self._both_sides
+        nodes = Nodes.of(self.forest, self.formula[trees], self.renaming[trees])
+        return Messages.of(nodes, np.arange(len(trees)) // 2, self.device)
+
+
+@cache
+def _sides_of_four_tuples(units: int, device: Device) -> tuple[Tensor, Tensor]:
+    """Return which trees are the sides of each pair, where trees come as A1, A2, B1, B2."""
+    first = torch.arange(0, 4 * units, 4, device=device)[:, None]
+    left, right = torch.tensor([[0, 1, 0, 1], [2, 3, 3, 2]], device=device)
+    return (first + left).flatten(), (first + right).flatten()

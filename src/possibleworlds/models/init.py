@@ -1,0 +1,35 @@
+"""Initialisation of weights, where PyTorch's own does not do."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def linear_uniform(*shape: int, fan_in: int) -> Tensor:
+    """Draw weights the way nn.Linear does: uniform within 1 / sqrt(fan_in)."""
+    return torch.empty(shape).uniform_(-(fan_in**-0.5), fan_in**-0.5)
+
+
+def he_normal(module: nn.Module) -> None:
+    """Give every linear layer and convolution within a module He initialisation and no bias.
+
+    PyTorch's default shrinks the signal with every layer of ReLUs; a deep stack then maps all
+    inputs to almost the same output, and its gradient is too small to leave that state.
+    """
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv1d | nn.Linear):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            nn.init.constant_(layer.get_parameter("bias"), 0.0)
+
+
+def even_odds_bias(n: int) -> float:
+    """Return the bias b at which the product of n sigmoids, sigmoid(b)^n, is about one half.
+
+    For large b, sigmoid(b)^n is about exp(-n exp(-b)), which is exp(-0.7), that is 0.497, for
+    b = log(n / 0.7). A network that multiplies n sigmoids begins saturated with any other.
+
+    >>> round((1 / (1 + math.exp(-even_odds_bias(128)))) ** 128, 2)
+    0.5
+    """
+    return math.log(n / 0.7)

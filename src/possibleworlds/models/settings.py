@@ -1,0 +1,47 @@
+"""Validation of settings, which are frozen dataclasses. No torch."""
+
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from possibleworlds.errors import UserError, quoted
+
+if TYPE_CHECKING:
+    from possibleworlds.models.base import Model
+
+MOST_LAYERS = 1000
+"""Each layer is built one by one, so that many more would take for ever."""
+LARGEST = 2**62
+"""The largest value of any other integer setting; PyTorch takes no larger ones."""
+
+
+def check_kinds(settings: Any, owner: str) -> None:
+    """Raise UserError if a value of a dataclass is not of its declared type, or not finite."""
+    for name, hint in get_type_hints(type(settings)).items():
+        value = getattr(settings, name, None)
+        fits = {
+            bool: isinstance(value, bool),
+            int: isinstance(value, int) and not isinstance(value, bool),
+            float: isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and abs(value) < math.inf,
+            str: isinstance(value, str),
+        }.get(hint, True)
+        if not fits:
+            raise UserError(f"{owner} cannot have {name}={quoted(value)}")
+
+
+def make_settings(model: "type[Model]", values: dict[str, Any]) -> Any:
+    """Build a network's settings from some values and the defaults; raise UserError if invalid."""
+    known = {field.name for field in fields(model.settings_class)}
+    if unknown := sorted(values.keys() - known):
+        listed = ", ".join(sorted(known))
+        raise UserError(f"{model.__name__} has no setting {quoted(unknown[0])}; it has {listed}")
+    settings = model.settings_class(**values)
+    check_kinds(settings, model.__name__)
+    for name, value in vars(settings).items():
+        is_integer = isinstance(value, int) and not isinstance(value, bool)
+        maximum = MOST_LAYERS if name.endswith("layers") else LARGEST
+        if is_integer and not (0 if name in model.may_be_zero else 1) <= value <= maximum:
+            raise UserError(f"{model.__name__} cannot have {name}={quoted(value)}")
+    return settings

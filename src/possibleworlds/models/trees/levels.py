@@ -1,0 +1,288 @@
+"""Orders of evaluation: the nodes of many trees, height by height.
+
+A loop over heights, not over nodes, evaluates everything. There are two orders:
+
+- `Calls` sorts the nodes of a height by their operator: gather the arguments, apply it.
+- `Messages` sorts them by the slot that they fill in their parent. Where an operator is linear,
+  W [l, r] = W_l l + W_r r, each node multiplies itself by the matrix of its slot, and a parent
+  only adds up what it is sent. Leaves are few: those equal in variable and slot send once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
+from possibleworlds.models.trees.forest import ROOT, Device, Ints, Nodes
+
+
+class _Groups(NamedTuple):
+    """Rows that are sorted by height and kind, cut into groups of equal height and kind."""
+
+    sizes: list[int]  # of each group
+    kinds: list[int]  # of each group
+    bounds: list[int]  # the first row of each height, and the end of the last one
+    of_height: list[list[tuple[int, int]]]  # kind and number of each group of a height
+
+    @classmethod
+    def of(cls, height: Ints, kind: Ints, n_kinds: int) -> _Groups:
+        """Cut rows into groups.
+
+        >>> _Groups.of(np.array([1, 1, 1, 2]), np.array([0, 3, 3, 1]), n_kinds=4)
+        ... # doctest: +NORMALIZE_WHITESPACE
+        _Groups(sizes=[1, 2, 1], kinds=[0, 3, 1], bounds=[0, 3, 4],
+                of_height=[[(0, 0), (3, 1)], [(1, 2)]])
+        """
+        cuts, bounds = _run_bounds(height * n_kinds + kind), _run_bounds(height)
+        kinds = kind[cuts[:-1]].tolist()
+        heights = (height[cuts[:-1]] - height[:1]).tolist()  # from 0, and none is missing
+        of_height: list[list[tuple[int, int]]] = [[] for _ in bounds[1:]]
+        for group, (at, of_group) in enumerate(zip(heights, kinds, strict=True)):
+            of_height[at].append((of_group, group))
+        return cls(np.diff(cuts).tolist(), kinds, bounds, of_height)
+
+
+def _run_bounds(kind: Ints) -> list[int]:
+    """Return where each run of equal values begins, and where the last one ends.
+
+    >>> _run_bounds(np.array([5, 5, 7, 2, 2]))
+    [0, 2, 3, 5]
+    """
+    inside = (np.flatnonzero(kind[1:] != kind[:-1]) + 1).tolist()
+    return [0, *inside, len(kind)] if len(kind) else [0]
+
+
+def _starts(kind: Ints, n_kinds: int) -> Ints:
+    """Return where each kind begins in a sorted array, and where the last one ends.
+
+    >>> _starts(np.array([0, 0, 2]), 3).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.searchsorted(kind, np.arange(n_kinds + 1))
+
+
+class CallLevel(NamedTuple):
+    """The inner rows of one height."""
+
+    start: int  # not counting the rows of variables
+    stop: int
+    groups: list[tuple[int, int]]  # operator and number of each group of rows
+    children: Tensor  # two rows for each row; the second child of a negation is the row of zeros
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Rows of an evaluation: variables, inner nodes by height and operator, a row of zeros.
+
+    p & ~q has two inner nodes, ~q in row 26 and the root in row 27; 28 is the row of zeros, and
+    p and q are rows 15 and 16:
+
+    >>> from possibleworlds.logic.alphabet import encode
+    >>> from possibleworlds.models.trees.forest import Forest
+    >>> forest = Forest(encode("pq~&"), np.array([0, 4]))
+    >>> calls = Calls.of(Nodes.of(forest, np.array([0]), np.arange(26)[None]))
+    >>> [(level.groups, level.children.tolist()) for level in calls.levels]
+    [([(0, 0)], [16, 28]), ([(1, 1)], [15, 26])]
+    >>> calls.roots.tolist()
+    [27]
+    """
+
+    n_inner: int
+    sizes: list[int]  # rows in each group: neighbours of equal height and operator
+    levels: list[CallLevel]
+    by_operator: Tensor  # inner rows, those of ~ first
+    operator_sizes: list[int]
+    roots: Tensor  # row of each tree's root
+
+    @classmethod
+    def of(cls, nodes: Nodes, device: Device = "cpu") -> Calls:
+        """Order the nodes of trees."""
+        code, height = nodes.code, nodes.height
+        row = code - N_OPERATORS
+        inner = np.flatnonzero(row < 0)
+        inner = inner[np.argsort(height[inner] * N_OPERATORS + code[inner], kind="stable")]
+        operator = code[inner]
+        row[inner] = np.arange(N_VARIABLES, N_VARIABLES + len(inner))
+        pairs = np.stack((row[inner - nodes.first_child[inner]], row[inner - 1]), 1)
+        pairs[operator == 0, 1] = N_VARIABLES + len(inner)
+        children = torch.from_numpy(pairs.ravel()).to(device)
+
+        groups = _Groups.of(height[inner], operator, N_OPERATORS)
+        levels = [
+            CallLevel(start, stop, of_level, children[2 * start : 2 * stop])
+            for start, stop, of_level in zip(
+                groups.bounds, groups.bounds[1:], groups.of_height, strict=False
+            )
+        ]
+        return cls(
+            len(inner),
+            groups.sizes,
+            levels,
+            torch.from_numpy(np.argsort(operator, kind="stable")).to(device),
+            np.bincount(operator, minlength=N_OPERATORS).tolist(),
+            torch.from_numpy(row[nodes.slot == ROOT]).to(device),
+        )
+
+
+class _LeafRows(NamedTuple):
+    """Distinct leaves, each variable of a domain once, and their rows, one for each slot."""
+
+    variable: Ints  # of each distinct leaf
+    domain: Ints  # of each distinct leaf
+    leaf: Ints  # of each leaf row: which distinct leaf
+    slot: Ints  # of each leaf row
+    node: Ints  # the leaf nodes,
+    row: Ints  # and which leaf row stands for each
+
+    @classmethod
+    def of(cls, nodes: Nodes, domain: Ints) -> _LeafRows:
+        """Number the distinct leaves by variable and domain, and their rows by slot and leaf."""
+        node = np.flatnonzero(nodes.code >= N_OPERATORS)
+        n_domains = int(domain[-1]) + 1
+        key = (nodes.code[node] - N_OPERATORS) * n_domains + domain[nodes.tree[node]]
+        leaves, leaf_of_node = np.unique(key, return_inverse=True)
+        rows, row = np.unique(nodes.slot[node] * len(leaves) + leaf_of_node, return_inverse=True)
+        slot, leaf = np.divmod(rows, len(leaves))
+        return cls(*np.divmod(leaves, n_domains), leaf, slot, node, row)
+
+
+class MessageLevel(NamedTuple):
+    """The inner rows of one height."""
+
+    size: int
+    groups: list[tuple[int, int]]  # slot and number of each group of rows, that of roots last
+    inputs: Tensor  # the rows that each row adds up
+    first_input: Tensor  # where in `inputs` each row's begin, and where the last one's end
+    outputs: Tensor  # the row that each row's message goes to, those of roots left out
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Rows of an evaluation: the distinct (leaf, slot), the inner nodes by height, the biases.
+
+    p & p has one distinct leaf, p, which fills two slots and so has two rows, 0 and 1. Row 2 is the
+    root, and rows 3 to 6 are the biases of ~ & | >:
+
+    >>> from possibleworlds.logic.alphabet import encode
+    >>> from possibleworlds.models.trees.forest import Forest
+    >>> forest = Forest(encode("pp&"), np.array([0, 3]))
+    >>> nodes = Nodes.of(forest, np.array([0]), np.arange(26)[None])
+    >>> order = Messages.of(nodes, domain=np.array([0]))
+    >>> order.variables  # variable 15, p, is that of one distinct leaf
+    [(15, 1)]
+    >>> order.leaf.tolist(), order.leaf_groups  # slots 1 and 2 are "& left" and "& right"
+    ([0, 0], [(1, 0), (2, 1)])
+    >>> level = order.levels[0]
+    >>> level.inputs.tolist(), level.first_input.tolist()  # bias of &, right and left argument
+    ([4, 1, 0], [0, 3])
+    >>> level.groups, level.outputs.tolist()  # slot 7 is ROOT, which sends no message
+    ([(7, 2)], [])
+    >>> order.leaf_outputs.tolist()  # both leaf rows send to row 2
+    [2, 2]
+    """
+
+    domain: Tensor  # of each distinct leaf: which set of worlds it lives in
+    variables: list[tuple[int, int]]  # variable, and how many of the distinct leaves have it
+    by_domain: Tensor  # the distinct leaves of each domain,
+    first_of_domain: Tensor  # and where each domain's begin
+
+    n_rows: int  # not counting the biases, which are the last `N_OPERATORS` rows
+    sizes: list[int]  # rows in each group: neighbours of equal height and slot
+    leaf: Tensor  # of each leaf row: the distinct leaf it stands for
+    leaf_groups: list[tuple[int, int]]
+    leaf_outputs: Tensor  # the rows that the leaf rows' messages go to,
+    first_leaf_output: Tensor  # and where each leaf row's begin
+    copies: Tensor  # the leaf rows that stand for each distinct leaf,
+    first_copy: Tensor  # and where each leaf's begin
+    levels: list[MessageLevel]
+    operator: Tensor  # of each inner row
+    root_groups: list[int]  # those of slot ROOT
+    roots: Tensor  # of each tree: which of their rows is its root
+
+    @classmethod
+    def of(cls, nodes: Nodes, domain: Ints, device: Device = "cpu") -> Messages:
+        """Order the nodes of trees; those of one domain have their leaves in common."""
+
+        def tensor(array: Ints) -> Tensor:
+            return torch.from_numpy(array).to(device)
+
+        leaves = _LeafRows.of(nodes, domain)
+        n_leaf_rows = len(leaves.leaf)
+        inner = np.flatnonzero(nodes.code < N_OPERATORS)
+        by_height = nodes.height[inner] * (ROOT + 1) + nodes.slot[inner]
+        inner = inner[np.argsort(by_height, kind="stable")]
+        row = np.empty(len(nodes.code), np.int64)  # of each node
+        row[leaves.node] = leaves.row
+        row[inner] = np.arange(n_leaf_rows, n_leaf_rows + len(inner))
+
+        slot = np.concatenate((leaves.slot, nodes.slot[inner]))  # of each row
+        height = np.concatenate((np.zeros(n_leaf_rows, np.int64), nodes.height[inner]))
+        groups = _Groups.of(height, slot, ROOT + 1)
+        variable_bounds = _run_bounds(leaves.variable)
+        by_domain = np.argsort(leaves.domain, kind="stable")
+        by_leaf = np.argsort(leaves.leaf, kind="stable")
+        leaf_outputs, first_leaf_output = _leaf_outputs(nodes, leaves, row)
+        return cls(
+            domain=tensor(leaves.domain),
+            variables=list(
+                zip(
+                    leaves.variable[variable_bounds[:-1]].tolist(),
+                    np.diff(variable_bounds).tolist(),
+                    strict=True,
+                )
+            ),
+            by_domain=tensor(by_domain),
+            first_of_domain=tensor(_starts(leaves.domain[by_domain], int(domain[-1]) + 1)),
+            n_rows=len(slot),
+            sizes=groups.sizes,
+            leaf=tensor(leaves.leaf),
+            leaf_groups=groups.of_height[0],
+            leaf_outputs=tensor(leaf_outputs),
+            first_leaf_output=tensor(first_leaf_output),
+            copies=tensor(by_leaf),
+            first_copy=tensor(_starts(leaves.leaf[by_leaf], len(leaves.variable))),
+            levels=_message_levels(nodes, inner, row, groups, device),
+            operator=tensor(nodes.code[inner]),
+            root_groups=[group for group, kind in enumerate(groups.kinds) if kind == ROOT],
+            roots=tensor(np.searchsorted(np.flatnonzero(slot == ROOT), row[nodes.slot == ROOT])),
+        )
+
+
+def _leaf_outputs(nodes: Nodes, leaves: _LeafRows, row: Ints) -> tuple[Ints, Ints]:
+    """Return the rows that each leaf row's message goes to, and where each leaf row's begin."""
+    by_row = np.argsort(leaves.row, kind="stable")
+    by_row = by_row[nodes.slot[leaves.node[by_row]] < ROOT]
+    sender = leaves.node[by_row]
+    n_senders = int((leaves.slot < ROOT).sum())
+    return row[sender + nodes.parent[sender]], _starts(leaves.row[by_row], n_senders)
+
+
+def _message_levels(
+    nodes: Nodes, inner: Ints, row: Ints, groups: _Groups, device: Device
+) -> list[MessageLevel]:
+    """Return what the rows of each height above 0 add up, and where their messages go."""
+    operator, n_rows = nodes.code[inner], groups.bounds[-1]
+    first_argument = row[inner - nodes.first_child[inner]]
+    inputs = np.stack((n_rows + operator, row[inner - 1], first_argument), 1)
+    present = np.ones_like(inputs, bool)
+    present[:, 2] = operator > 0  # a negation has one argument
+    inputs = inputs[present]
+    first_input = np.concatenate(([0], np.cumsum(2 + present[:, 2])))
+    outputs = row[inner + nodes.parent[inner]]
+
+    levels = []
+    bounds = groups.bounds[1:]
+    for of_level, start, stop in zip(groups.of_height[1:], bounds, bounds[1:], strict=False):
+        start, stop = start - bounds[0], stop - bounds[0]  # inner rows come after the leaf rows
+        first = first_input[start : stop + 1]
+        last_slot, last = of_level[-1]
+        n_senders = stop - start - (groups.sizes[last] if last_slot == ROOT else 0)
+        arrays = inputs[first[0] : first[-1]], first - first[0], outputs[start:][:n_senders]
+        tensors = (torch.from_numpy(array).to(device) for array in arrays)
+        levels.append(MessageLevel(stop - start, of_level, *tensors))
+    return levels
