@@ -20,7 +20,8 @@ from possibleworlds.experiments.grid import Budget
 from possibleworlds.experiments.reproduce import Planned, Preset, Reproduction
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.report.report import Material, evaluate, questions, write_report
+from possibleworlds.report.material import Material, ReportRequest
+from possibleworlds.report.report import evaluate, pending_evaluations, write_report
 
 TINY = {"epochs": 1.0, "evaluations": 2}
 
@@ -49,9 +50,9 @@ def finish(work: Reproduction) -> dict[str, bytes]:
 
 
 def report(work: Reproduction) -> None:
-    wanted = work.wanted("the command")
-    evaluate(questions(Material(wanted)), 2, lambda: False, lambda _: None)
-    write_report(wanted, work.out / "report", lambda _: None)
+    request = ReportRequest([work.out], work.test_folders, "the command", work.preset.note)
+    evaluate(pending_evaluations(Material(request)), 2, lambda: False, lambda _: None)
+    write_report(request, work.out / "report", lambda _: None)
 
 
 @pytest.fixture(scope="module")

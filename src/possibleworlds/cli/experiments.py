@@ -27,7 +27,7 @@ from possibleworlds.cli.console import (
     out,
     progress_bars,
 )
-from possibleworlds.cli.report import answer_with_progress
+from possibleworlds.cli.report import evaluate_with_progress
 from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS
 from possibleworlds.parallel import StopRequestedError, stop_requested
@@ -182,7 +182,8 @@ def reproduce(
     from possibleworlds.experiments.engines import LocalEngine
     from possibleworlds.experiments.grid import Budget
     from possibleworlds.experiments.reproduce import Reproduction, paper, quick
-    from possibleworlds.report.report import Material, questions, write_report
+    from possibleworlds.report.material import Material, ReportRequest
+    from possibleworlds.report.report import pending_evaluations, write_report
 
     chosen = paper(Budget.parse(budget or "10h")) if preset == "paper" else quick()
     words = ["possibleworlds", "reproduce", "--preset", preset, "--out", str(folder)]
@@ -214,9 +215,9 @@ def reproduce(
             with progress_bars() as progress:
                 bar = progress.add_task("training", total=round(sum(lengths.values())))
                 work.train(lengths, lambda done: progress.update(bar, completed=round(done)))
-            wanted = work.wanted(shlex.join(words))
-            answer_with_progress(questions(Material(wanted)), workers, stop)
-            page = write_report(wanted, work.out / "report", say)
+            request = ReportRequest([work.out], work.test_folders, shlex.join(words), chosen.note)
+            evaluate_with_progress(pending_evaluations(Material(request)), workers, stop)
+            page = write_report(request, work.out / "report", say)
             failures = work.failures(searches)
     except StopRequestedError:
         interrupted("the same command, given again, goes on")

@@ -43,30 +43,31 @@ def report(
 
         possibleworlds report runs --out report --data data --data published --evaluate
     """
-    from possibleworlds.report.report import Material, Wanted, questions, write_report
+    from possibleworlds.report.material import Material, ReportRequest
+    from possibleworlds.report.report import pending_evaluations, write_report
 
     words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     words += [word for folder in data or [] for word in ("--data", str(folder))]
-    wanted = Wanted(folders, data or [], shlex.join(words))
+    request = ReportRequest(folders, data or [], shlex.join(words))
     if evaluate:
-        material = Material(wanted)
-        if not material.tests:
+        material = Material(request)
+        if not material.test_folders:
             raise UserError("--evaluate needs data to evaluate on: --data DIR")
         try:
             with stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
-                answer_with_progress(questions(material), workers, stop)
+                evaluate_with_progress(pending_evaluations(material), workers, stop)
         except StopRequestedError:
             interrupted("the same command, given again, goes on")
-    page = write_report(wanted, out, lambda line: err.print(line, markup=False))
+    page = write_report(request, out, lambda line: err.print(line, markup=False))
     err.print(f"written: {page}", markup=False, soft_wrap=True)
 
 
-def answer_with_progress(
-    asked: "list[EvaluationTask]", workers: int, stop: Callable[[], bool]
+def evaluate_with_progress(
+    tasks: "list[EvaluationTask]", workers: int, stop: Callable[[], bool]
 ) -> None:
     """Evaluate runs, with a progress bar."""
     from possibleworlds.report.report import evaluate
 
     with progress_bars() as progress:
-        bar = progress.add_task("evaluating", total=len(asked))
-        evaluate(asked, workers, stop, lambda done: progress.update(bar, completed=done))
+        bar = progress.add_task("evaluating", total=len(tasks))
+        evaluate(tasks, workers, stop, lambda done: progress.update(bar, completed=done))

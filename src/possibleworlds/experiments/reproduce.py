@@ -36,7 +36,6 @@ from possibleworlds.experiments.trials import (
 from possibleworlds.models.registry import REGISTRY, resolve
 from possibleworlds.paper import WORLDS
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.report.report import Wanted
 from possibleworlds.storage import held_locks, read_json, sha256, write_json
 from possibleworlds.training.checkpoint import SHIPPED, flat_settings, read_run
 from possibleworlds.training.settings import RunSettings
@@ -352,10 +351,10 @@ class Reproduction:
             if not search.selected()
         ]
 
-    def wanted(self, command: str) -> Wanted:
-        """What the report is to be about."""
-        tests = list(dict.fromkeys(file.parent for file in self.tests))
-        return Wanted([self.out], tests, command, self.preset.note)
+    @property
+    def test_folders(self) -> list[Path]:
+        """The folders of the files to test with, besides our own."""
+        return list(dict.fromkeys(file.parent for file in self.tests))
 
 
 def tests_in(folders: Sequence[Path], preset: Preset) -> list[Path]:

@@ -15,8 +15,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from possibleworlds.models.registry import REGISTRY
-from possibleworlds.report.findings import FEWEST_ROWS, WITH_WORLDS, Found
-from possibleworlds.report.runs import Value
+from possibleworlds.report.runs import SeedMean
+from possibleworlds.report.tables import (
+    LearningCurve,
+    PermutationRow,
+    SamplingRow,
+    SizeRow,
+    WorldsRow,
+)
 
 COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 LINES = "-", "--", ":"
@@ -77,132 +83,122 @@ def plain_numbers(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def worlds_in_training(found: Sequence[Found]) -> bytes:
-    """Validation error against training steps, a line for each number of worlds."""
+def worlds_in_training(rows: Sequence[WorldsRow]) -> bytes:
+    """Draw validation error against training steps, a line for each number of worlds."""
 
     def into(axes: Axes) -> None:
         colours = matplotlib.colormaps["viridis"]
-        for i, row in enumerate(found):
-            steps = [point["step"] for point in row["curve"]]
+        for i, row in enumerate(rows):
             # An error of 0 has no place on a logarithmic axis; half a wrong row in 5,000 has.
-            errors = [max(0.01, 100 * point["error"]) for point in row["curve"]]
-            shade = colours(0.8 * i / max(1, len(found) - 1))
-            worlds = row["worlds"]
-            marker = MARKERS[i % len(MARKERS)]
-            axes.plot(steps, errors, color=shade, marker=marker, markersize=4, label=str(worlds))
+            errors = [max(0.01, 100 * (1 - point.validation)) for point in row.points]
+            axes.plot(
+                [point.step for point in row.points],
+                errors,
+                color=colours(0.8 * i / max(1, len(rows) - 1)),
+                marker=MARKERS[i % len(MARKERS)],
+                markersize=4,
+                label=str(row.worlds),
+            )
         axes.set(xlabel="training steps", ylabel="validation error, %", yscale="log")
         plain_numbers(axes.yaxis)
 
     return draw(into, columns=4, title="worlds")
 
 
-def worlds_asked(in_training: Sequence[Found], asked: dict[str, dict[int, Value]]) -> bytes:
-    """Accuracy against the number of worlds, in training and evaluation or in evaluation alone."""
+def worlds_in_evaluation(
+    trained: Sequence[WorldsRow], evaluated: dict[str, dict[int, SeedMean]]
+) -> bytes:
+    """Draw accuracy against worlds, in training and evaluation or in evaluation alone."""
 
     def into(axes: Axes) -> None:
-        ticks: set[int] = set()
-        if in_training:
-            by_worlds = {row["worlds"]: row["validation"] for row in in_training}
-            line(
-                axes,
-                by_worlds,
-                color="#000000",
-                linestyle="--",
-                marker="x",
-                label="trained with as many",
-            )
-            ticks |= by_worlds.keys()
-        for i, (file, found) in enumerate(asked.items()):
+        by_worlds = {row.worlds: row.validation for row in trained}
+        if by_worlds:
+            look = {"color": "#000000", "linestyle": "--", "marker": "x"}
+            line(axes, by_worlds, label="trained with as many", **look)
+        for i, (file, accuracies) in enumerate(evaluated.items()):
             shape = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-            line(axes, found, label=file, markersize=4, **shape)
-            ticks |= found.keys()
-        logarithmic(axes, sorted(ticks))
-        axes.set(xlabel="worlds it is asked with", ylabel="accuracy, %")
+            line(axes, accuracies, label=file, markersize=4, **shape)
+        logarithmic(axes, sorted(by_worlds.keys() | set().union(*evaluated.values())))
+        axes.set(xlabel="worlds in evaluation", ylabel="accuracy, %")
 
     return draw(into)
 
 
-def line(axes: Axes, values: dict[int, Value], **look: Any) -> None:
-    """A line of values in percent, with their spread over seeds where there is one."""
+def line(axes: Axes, values: dict[int, SeedMean], **look: Any) -> None:
+    """Draw values in percent, with their spread over seeds where there is one."""
     spread = [100 * (value.spread or 0.0) for value in values.values()]
     means = percent(value.mean for value in values.values())
     axes.errorbar(list(values), means, spread if any(spread) else None, capsize=2, **look)
 
 
-def sampling(rows: Sequence[Found]) -> bytes:
-    """Truth-table sampling and a network with worlds, at equal numbers of rows and worlds."""
+def sampling(rows: Sequence[SamplingRow]) -> bytes:
+    """Draw truth-table sampling and a network, at equal numbers of rows and worlds."""
 
     def into(axes: Axes) -> None:
-        files = list(dict.fromkeys(row["file"] for row in rows))
-        for i, file in enumerate(files):
+        for i, file in enumerate(dict.fromkeys(row.file for row in rows)):
             look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)]}
             look["marker"] = MARKERS[i % len(MARKERS)]
-            mine = [row for row in rows if row["file"] == file]
-            counts = [row["rows_or_worlds"] for row in mine]
-            sampled = percent(row["sampling"] for row in mine)
+            own = [row for row in rows if row.file == file]
+            sampled = percent(row.sampling for row in own)
+            counts = [row.count for row in own]
             axes.plot(counts, sampled, linestyle="--", label=f"sampling, {file}", **look)
-            network = {row["rows_or_worlds"]: row[WITH_WORLDS] for row in mine if row[WITH_WORLDS]}
-            if network:
+            if network := {row.count: row.network for row in own if row.network}:
                 line(axes, network, label=f"network, {file}", **look)
-        logarithmic(axes, sorted({row["rows_or_worlds"] for row in rows}))
+        logarithmic(axes, sorted({row.count for row in rows}))
         axes.set(xlabel="rows of the truth table, or worlds", ylabel="accuracy, %")
 
     return draw(into, columns=2)
 
 
-def by_size(found: Sequence[Found], what: str, trained_up_to: int | None) -> bytes:
-    """Accuracy by the size of a pair, a line for each network, and where training ends."""
+def by_size(
+    rows: Sequence[SizeRow], size: str, trained_up_to: int | None, fewest_rows: int
+) -> bytes:
+    """Draw accuracy by the size of a pair, a line for each network, and where training ends."""
 
     def into(axes: Axes) -> None:
-        for row in found:
-            parts = {s: part for s, part in row[what].items() if part["rows"] >= FEWEST_ROWS}
-            middles = [sum(map(int, (s.split("-")[0], s.split("-")[-1]))) / 2 for s in parts]
-            accuracies = percent(part["accuracy"] for part in parts.values())
-            axes.plot(middles, accuracies, **style(row["model"]))
+        for row in rows:
+            bins = [part for part in row.bins[size] if part.rows >= fewest_rows]
+            middles = [(part.low + part.high) / 2 for part in bins]
+            axes.plot(middles, percent(part.accuracy for part in bins), **style(row.model))
         axes.axhline(CHANCE, color="grey", linewidth=0.8)
         if trained_up_to:
             low, high = axes.get_xlim()
             axes.axvspan(low, trained_up_to + 0.5, color="grey", alpha=0.12, zorder=0)
             axes.set_xlim(low, high)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set(xlabel=f"{what} of a pair", ylabel="accuracy, %")
+        axes.set(xlabel=f"{size} of a pair", ylabel="accuracy, %")
 
     return draw(into)
 
 
-def permutation(rows: Sequence[Found]) -> bytes:
-    """Validation accuracy without and with symbol permutation, a line for each network."""
+def permutation(rows: Sequence[PermutationRow]) -> bytes:
+    """Draw validation accuracy without and with symbol permutation, a line for each network."""
 
     def into(axes: Axes) -> None:
         places = range(len(rows))
-        without = percent(row["without"].mean for row in rows)
-        with_it = percent(row["with"].mean for row in rows)
+        without = percent(row.without_permutation.mean for row in rows)
+        with_it = percent(row.with_permutation.mean for row in rows)
         axes.hlines(places, without, with_it, color="grey", linewidth=2, zorder=1)
         axes.scatter(without, places, color=COLOURS[1], marker="s", label="without", zorder=2)
-        axes.scatter(
-            with_it, places, color=COLOURS[0], marker="o", label="with permutation", zorder=2
-        )
-        axes.set_yticks(list(places), [row["model"] for row in rows])
+        axes.scatter(with_it, places, color=COLOURS[0], label="with permutation", zorder=2)
+        axes.set_yticks(list(places), [row.model for row in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set(xlabel="validation accuracy, %")
 
     return draw(into, size=(SIZE[0], 1.6 + 0.35 * len(rows)))
 
 
-def learning_curves(found: Sequence[Found], against: str) -> bytes:
-    """Validation accuracy against pairs seen, or against minutes, a line for each network."""
+def learning_curves(curves: Sequence[LearningCurve], against: str) -> bytes:
+    """Draw validation accuracy against pairs seen, or minutes, a line for each network."""
 
     def into(axes: Axes) -> None:
-        for row in found:
+        for curve in curves:
             places = [
-                point["pairs"] if against == "pairs" else point["seconds"] / 60
-                for point in row["curve"]
+                point.step * curve.batch_size if against == "pairs" else point.seconds / 60
+                for point in curve.points
             ]
-            axes.plot(
-                places,
-                percent(point["validation"] for point in row["curve"]),
-                **style(row["model"]),
-            )
+            accuracies = percent(point.validation for point in curve.points)
+            axes.plot(places, accuracies, **style(curve.model))
         axes.axhline(CHANCE, color="grey", linewidth=0.8)
         label = "pairs seen" if against == "pairs" else "minutes of training"
         axes.set(xlabel=label, ylabel="validation accuracy, %", xscale="log")

@@ -1,0 +1,403 @@
+"""The numbers behind every table and figure of a report, as typed rows.
+
+Accuracies are fractions, not percent; `SeedMean` is a mean over seeds. `Tables` holds all of them,
+and is what report.json stores.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, fields
+from itertools import islice
+from random import Random
+from typing import Any
+
+import possibleworlds
+from possibleworlds.data.files import read_pairs
+from possibleworlds.data.pairs import Pair
+from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1
+from possibleworlds.data.statistics import (
+    SAMPLED_ROWS,
+    FileStatistics,
+    SplitStatistics,
+    as_in_table_1,
+    as_json,
+    file_statistics,
+    refuting_rows,
+    split_statistics,
+)
+from possibleworlds.experiments.evaluations import split_key
+from possibleworlds.models.registry import REGISTRY
+from possibleworlds.report.material import TESTS, DataFolder, Material
+from possibleworlds.report.recipes import RunRecipe, recipe
+from possibleworlds.report.runs import CurvePoint, Group, Run, SeedMean
+
+TITLE = "Can neural networks understand logical entailment?"
+SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")
+"""The test sets where a few random rows of the truth table do not decide every pair."""
+BIAS_ROWS = 50_000
+"""As many rows as in the paper's Tables 3 and 4, since chi-squared grows with them."""
+METHOD_NAMES = {"fourtuples": "4-tuples"}
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """The accuracy of a network, trained on some data, on all splits."""
+
+    model: str
+    trained_on: str
+    seeds: list[int]
+    validation: SeedMean
+    accuracy: dict[str, dict[str, SeedMean]]  # by the name of the data set, then by split
+    paper: dict[str, float] | None
+    parameters: int
+    seconds: SeedMean
+    pairs_per_second: SeedMean
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """The learning curve of a network, means over seeds."""
+
+    model: str
+    batch_size: int
+    points: list[CurvePoint]
+
+
+@dataclass(frozen=True)
+class SizeBin:
+    """The accuracy on pairs of a range of sizes."""
+
+    low: int
+    high: int
+    rows: int
+    accuracy: float
+
+    @property
+    def label(self) -> str:
+        """The range, like 5-9 or 3."""
+        return f"{self.low}" if self.low == self.high else f"{self.low}-{self.high}"
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """The accuracy of a network by the size of a pair, over all test sets of a data set."""
+
+    model: str
+    source: str
+    bins: dict[str, list[SizeBin]]  # by variables, and by operators
+
+
+@dataclass(frozen=True)
+class PermutationRow:
+    """What symbol permutation does for a network."""
+
+    model: str
+    with_permutation: SeedMean
+    without_permutation: SeedMean
+    gain: float
+    gain_on_tests: dict[str, float]
+    paper_gain: list[float] | None  # from and to, where the paper names it
+
+
+@dataclass(frozen=True)
+class OneSidedRow:
+    """The accuracy of a network that sees one side of each pair."""
+
+    model: str
+    side: str
+    trained_on: str
+    seeds: list[int]
+    validation: SeedMean
+    test_easy: SeedMean | None
+
+
+@dataclass(frozen=True)
+class WorldsRow:
+    """A PossibleWorldNet trained with some number of worlds."""
+
+    worlds: int
+    validation: SeedMean
+    seconds: SeedMean
+    points: list[CurvePoint]
+
+
+@dataclass(frozen=True)
+class WorldsTables:
+    """How the number of worlds matters, in training and in evaluation."""
+
+    in_training: list[WorldsRow]
+    in_evaluation: dict[str, dict[int, SeedMean]]  # by file, then by the number of worlds
+
+
+@dataclass(frozen=True)
+class SamplingRow:
+    """Random rows of the truth table against a network with as many worlds."""
+
+    file: str
+    count: int  # of rows, or of worlds
+    refuted: float  # the fraction of non-entailments with a countermodel among the rows
+    paper_refuted: float | None
+    sampling: float  # the accuracy of deciding so
+    network: SeedMean | None
+
+
+@dataclass(frozen=True)
+class DataRow:
+    """A data set: Table 1 for its files, and the biases of its training data."""
+
+    name: str
+    method: str
+    table_1: dict[str, SplitStatistics]
+    biases: FileStatistics | None
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All numbers of a report."""
+
+    title: str
+    version: str
+    command: str
+    note: str
+    results: list[ResultRow]
+    worlds: WorldsTables
+    sampling: list[SamplingRow]
+    by_size: list[SizeRow]
+    permutation: list[PermutationRow]
+    learning_curves: list[LearningCurve]
+    one_sided: list[OneSidedRow]
+    data: list[DataRow]
+    repeat: list[RunRecipe]
+
+    def to_json(self) -> str:
+        """Write all numbers as JSON."""
+
+        def plain(value: Any) -> Any:
+            return as_json(value) if isinstance(value, FileStatistics) else asdict(value)
+
+        content = {field.name: getattr(self, field.name) for field in fields(self)}
+        content["data"] = [
+            {**vars(row), "table_1": {name: s._asdict() for name, s in row.table_1.items()}}
+            for row in self.data
+        ]
+        return json.dumps(content, indent=1, default=plain) + "\n"
+
+
+def collect(material: Material, log: Callable[[str], None]) -> Tables:
+    """Compute all numbers of a report."""
+    for folder in material.folders:
+        log(f"reading {folder.path}")
+    worlds = WorldsTables(
+        worlds_in_training(material.worlds_series),
+        worlds_in_evaluation(material.possibleworldnet),
+    )
+    return Tables(
+        title=TITLE,
+        version=possibleworlds.__version__,
+        command=material.request.command,
+        note=material.request.note,
+        results=[result_row(group, material) for group in material.groups],
+        worlds=worlds,
+        sampling=sampling(material.test_folders, worlds.in_evaluation),
+        by_size=by_size(material.one_each),
+        permutation=[permutation_row(*pair) for pair in material.permutation_pairs],
+        learning_curves=[
+            LearningCurve(group.model, group.first.settings["batch_size"], group.curve)
+            for group in material.one_each
+            if group.curve
+        ],
+        one_sided=one_sided(material),
+        data=[data_row(folder) for folder in material.folders],
+        repeat=[recipe(run, material) for run in material.used],
+    )
+
+
+def data_name(run: Run, material: Material) -> str:
+    """Name the training data of a run: by folder and method, else by fingerprint."""
+    if folder := material.folder_of(run):
+        method = METHOD_NAMES.get(folder.method, folder.method)
+        return f"{folder.name} ({method})" if method else folder.name
+    return f"data {next(iter(run.data.values()), 'unknown')[:8]}"
+
+
+def result_row(group: Group, material: Material) -> ResultRow:
+    """Put the accuracies of a group beside the paper's."""
+    entry = REGISTRY.get(group.model)
+    published = entry.paper if entry else None
+    return ResultRow(
+        model=group.model,
+        trained_on=data_name(group.first, material),
+        seeds=group.seeds,
+        validation=group.validation,
+        accuracy=group.accuracy_by_source,
+        paper={s: p / 100 for s, p in zip(SPLITS, published, strict=True)} if published else None,
+        parameters=int(group.metric("parameters").mean),
+        seconds=group.metric("seconds"),
+        pairs_per_second=group.metric("pairs_per_second"),
+    )
+
+
+def by_size(groups: Iterable[Group]) -> list[SizeRow]:
+    """Compute accuracy by variables and operators of a pair, over the test sets of each folder."""
+    sizes = ("variables", "operators")
+    return [
+        SizeRow(group.model, source, {size: pooled(group, source, f"by_{size}") for size in sizes})
+        for group in groups
+        for source in group.accuracy_by_source
+    ]
+
+
+def pooled(group: Group, source: str, size: str) -> list[SizeBin]:
+    """Pool rows of the test sets of a folder, and the accuracy of all runs, by size of a pair."""
+    keys = [f"{source}/{split}" for split in TESTS if f"{source}/{split}" in group.keys]
+    bins = [
+        SizeBin(*bounds(label), part["rows"], part["accuracy"])
+        for run in group.runs
+        for key in keys
+        for label, part in run.evaluations[key].get(size, {}).items()
+    ]
+    return [SizeBin(b.low, b.high, b.rows // len(group.runs), b.accuracy) for b in merged(bins)]
+
+
+def bounds(label: str) -> tuple[int, int]:
+    """Read a range of sizes, like 5-9 or 3."""
+    low, _, high = label.partition("-")
+    return int(low), int(high or low)
+
+
+def merged(bins: Iterable[SizeBin], width: int = 0) -> list[SizeBin]:
+    """Put together bins of the same range, or that fall into the same range of a width."""
+    totals: dict[tuple[int, int], tuple[int, float]] = {}
+    for part in bins:
+        low = part.low // width * width if width else part.low
+        place = low, (low + width - 1 if width else part.high)
+        rows, correct = totals.get(place, (0, 0.0))
+        totals[place] = rows + part.rows, correct + part.rows * part.accuracy
+    return [
+        SizeBin(low, high, rows, correct / rows)
+        for (low, high), (rows, correct) in sorted(totals.items())
+    ]
+
+
+def permutation_row(on: Group, off: Group) -> PermutationRow:
+    """Compare a network trained with and without symbol permutation."""
+    gains: dict[str, float] = {}
+    for key in on.keys:
+        with_it, without = on.accuracy(key), off.accuracy(key)
+        if with_it and without and key.rpartition("/")[2] in TESTS:
+            gains[key] = with_it.mean - without.mean
+    points = PERMUTATION_GAIN.get(on.model)
+    return PermutationRow(
+        model=on.model,
+        with_permutation=on.validation,
+        without_permutation=off.validation,
+        gain=on.validation.mean - off.validation.mean,
+        gain_on_tests=gains,
+        paper_gain=[p / 100 for p in points] if points else None,
+    )
+
+
+def one_sided(material: Material) -> list[OneSidedRow]:
+    """List what networks reach that see one side of each pair, by their training data."""
+    rows: list[OneSidedRow] = []
+    for group in material.one_sided:
+        own = [f.name for f in material.folders if f.fingerprint == group.first.data]
+        easy = [key for key in group.keys if key.endswith("/test_easy")]
+        beside = [key for key in easy if key.partition("/")[0] in own] or easy
+        rows.append(
+            OneSidedRow(
+                model=group.model,
+                side=group.first.side,
+                trained_on=data_name(group.first, material),
+                seeds=group.seeds,
+                validation=group.validation,
+                test_easy=group.accuracy(beside[0]) if len(beside) == 1 else None,
+            )
+        )
+    return sorted(rows, key=lambda row: (row.trained_on, row.model, row.side))
+
+
+def worlds_in_training(series: Iterable[Group]) -> list[WorldsRow]:
+    """Compute validation error against training steps, by the number of worlds."""
+    return [
+        WorldsRow(
+            group.first.worlds,
+            group.validation,
+            group.metric("seconds"),
+            group.curve,
+        )
+        for group in series
+    ]
+
+
+def worlds_in_evaluation(group: Group | None) -> dict[str, dict[int, SeedMean]]:
+    """Find the accuracy on each file by the number of worlds in evaluation."""
+    by_file: dict[str, dict[int, SeedMean]] = {}
+    for key in group.keys if group else []:
+        file, worlds = split_key(key)
+        if group and (accuracy := group.accuracy(key)):
+            by_file.setdefault(file, {})[int(worlds or group.first.worlds)] = accuracy
+    return {file: dict(sorted(by.items())) for file, by in by_file.items() if len(by) > 1}
+
+
+def sampling(
+    folders: Iterable[DataFolder], evaluated: dict[str, dict[int, SeedMean]]
+) -> list[SamplingRow]:
+    """Compare sampled rows of the truth table with the network at as many worlds."""
+    rows: list[SamplingRow] = []
+    for folder in folders:
+        for file in folder.files:
+            if file.stem not in SAMPLED_SPLITS:
+                continue
+            key = f"{folder.name}/{file.stem}"
+            paper = SAMPLING_ON_HARD if file.stem == "test_hard" else {}
+            rows += [
+                SamplingRow(
+                    file=key,
+                    count=count,
+                    refuted=refuted,
+                    paper_refuted=paper.get(count),
+                    sampling=accuracy,
+                    network=evaluated.get(key, {}).get(count),
+                )
+                for count, (refuted, accuracy) in sample_rows(read_pairs(file)).items()
+            ]
+    return rows
+
+
+def sample_rows(pairs: Iterable[Pair]) -> dict[int, tuple[float, float]]:
+    """By rows sampled: the fraction of non-entailments refuted, and the accuracy of deciding so."""
+    rng, rows, negative = Random(0), 0, 0
+    refuted = dict.fromkeys(SAMPLED_ROWS, 0)
+    for pair in pairs:
+        rows += 1
+        if not pair.label:
+            negative += 1
+            bits = refuting_rows(rng, pair)
+            for count in SAMPLED_ROWS:
+                refuted[count] += bool(bits & ((1 << count) - 1))
+    return {
+        count: (hits / max(1, negative), (rows - negative + hits) / rows)
+        for count, hits in refuted.items()
+    }
+
+
+def data_row(folder: DataFolder) -> DataRow:
+    """Compute Table 1 for a folder, and the bias tables for the start of its training data."""
+    lines = {
+        file.stem: as_in_table_1(file.stem, split_statistics(read_pairs(file)))
+        for file in folder.files
+    }
+    train = next((file for file in folder.files if file.stem == "train"), None)
+    return DataRow(
+        name=folder.name,
+        method=folder.method,
+        table_1={name: lines[name] for name in sorted(lines, key=table_1_order)},
+        biases=file_statistics(islice(read_pairs(train), BIAS_ROWS)) if train else None,
+    )
+
+
+def table_1_order(name: str) -> tuple[int, str]:
+    """Give the sort key of a file: the order of Table 1, then others by name."""
+    known = list(TABLE_1)
+    return (known.index(name) if name in known else len(known)), name
