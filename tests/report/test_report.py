@@ -10,22 +10,17 @@ import pytest
 
 from possibleworlds.data.splits import free_splits, generate_folder, paper_splits
 from possibleworlds.errors import UserError
+from possibleworlds.experiments import sweep
 from possibleworlds.experiments.evaluations import evaluate_into, pending_tasks, read_evaluations
 from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.registry import REGISTRY
 from possibleworlds.paper import TABLE_1
-from possibleworlds.report import figures, findings
+from possibleworlds.report import figures, material, tables
 from possibleworlds.report import page as pages
-from possibleworlds.report import runs as collect
-from possibleworlds.report.report import (
-    Material,
-    Wanted,
-    best,
-    evaluate,
-    questions,
-    results_table,
-    write_report,
-)
+from possibleworlds.report.material import Material, ReportRequest
+from possibleworlds.report.report import evaluate, pending_evaluations, write_report
+from possibleworlds.report.runs import Run, find_runs, select
+from possibleworlds.report.sections import results_table
 from possibleworlds.training.loop import Job, train
 
 
@@ -86,18 +81,26 @@ def make_run(
     return folder
 
 
-def cells(table: pages.Table, network: str) -> dict[str, str]:
-    """The first line of a network, by the names of the columns."""
-    (line,) = (row for row in table.rows if row[0] == network)
+def cells(table: pages.Table, network: str) -> dict[str, pages.Cell]:
+    """The line of a network, by the names of the columns."""
+    (line,) = (row for row in table.rows if row[0].text == network)
     return dict(zip(table.columns, line, strict=True))
+
+
+def texts(row: list[pages.Cell]) -> list[str]:
+    return [cell.text for cell in row]
+
+
+def runs_in(folder: Path) -> list[Run]:
+    return find_runs([folder])[0]
 
 
 def silent(_: str) -> None:
     pass
 
 
-def wanted(*folders: Path, data: tuple[Path, ...] = ()) -> Wanted:
-    return Wanted(list(folders), list(data), "possibleworlds report RUNS --out OUT")
+def request(*folders: Path, data: tuple[Path, ...] = ()) -> ReportRequest:
+    return ReportRequest(list(folders), list(data), "possibleworlds report RUNS --out OUT")
 
 
 def test_mean_spread_best_and_cost_over_seeds(tmp_path: Path) -> None:
@@ -105,30 +108,31 @@ def test_mean_spread_best_and_cost_over_seeds(tmp_path: Path) -> None:
         tests = {"data/test_easy": accuracy, "data/test_hard": 0.6}
         make_run(tmp_path / f"tree-{seed}", seed=seed, tests=tests)
     make_run(tmp_path / "bow", "mlp-bow", tests={"data/test_easy": 0.55, "data/test_hard": 0.65})
-    runs, _ = collect.find_runs([tmp_path])
-    table = results_table(findings.results(collect.choose(runs), []))
+    rows = tables.collect(Material(request(tmp_path)), silent).results
+    table = results_table(rows, "data")
     tree, bow = cells(table, "treenet"), cells(table, "mlp-bow")
-    assert (tree["easy"], tree["hard"]) == ("**72.0 ± 2.0**", "60.0 ± 0.0")
-    assert (bow["easy"], bow["hard"]) == ("55.0", "**65.0**")
-    assert tree["seeds"] == "3"
-    assert tree["parameters"] == "1,234"
-    assert tree["training"] == "31 s"
-    assert tree["pairs/s"] == "1,000"
-    theirs = table.rows[[row[0] for row in table.rows].index("treenet") + 1]
-    assert theirs[0] == "*paper*"
-    assert [cell.strip("*") for cell in theirs[2:8]] == [f"{p}" for p in REGISTRY["treenet"].paper]
-    assert [row[0] for row in table.rows[::2]] == ["mlp-bow", "treenet"]  # the paper's order
+    assert (tree["easy"].text, tree["easy"].bold) == ("72.0 ± 2.0", True)
+    assert (tree["hard"].text, tree["hard"].bold) == ("60.0 ± 0.0", False)
+    assert (bow["easy"].text, bow["easy"].bold) == ("55.0", False)
+    assert (bow["hard"].text, bow["hard"].bold) == ("65.0", True)
+    assert tree["seeds"].text == "3"
+    assert tree["parameters"].text == "1,234"
+    assert tree["training"].text == "31 s"
+    assert tree["pairs/s"].text == "1,000"
+    theirs = table.rows[[row[0].text for row in table.rows].index("treenet") + 1]
+    assert theirs[0].text == "paper"
+    assert texts(theirs[1:7]) == [f"{p}" for p in REGISTRY["treenet"].paper]
+    # The paper's order.
+    assert [row[0].text for row in table.rows[::2]] == ["mlp-bow", "treenet"]
 
 
 def test_ties_are_all_best(tmp_path: Path) -> None:
     for model, accuracy in (("treenet", 0.70004), ("treelstm", 0.7), ("lstm", 0.6)):
         make_run(tmp_path / model, model, tests={"data/test_easy": accuracy})
-    runs, _ = collect.find_runs([tmp_path])
-    rows = findings.results(collect.choose(runs), [])
-    assert best(rows)["data", "test_easy"] == 70.0
-    table = results_table(rows)
-    shown = {row[0]: row[3] for row in table.rows[::2]}
-    assert shown == {"treenet": "**70.0**", "treelstm": "**70.0**", "lstm": "60.0"}
+    table = results_table(tables.collect(Material(request(tmp_path)), silent).results, "data")
+    easy = {row[0].text: (row[2].text, row[2].bold) for row in table.rows[::2]}
+    best = ("70.0", True)
+    assert easy == {"treenet": best, "treelstm": best, "lstm": ("60.0", False)}
 
 
 def test_settings_are_selected_by_mean_validation_and_never_by_tests(tmp_path: Path) -> None:
@@ -139,8 +143,7 @@ def test_settings_are_selected_by_mean_validation_and_never_by_tests(tmp_path: P
     for seed, validation in enumerate((0.75, 0.76)):
         tests = {"data/test_easy": 0.60}
         make_run(tmp_path / f"b{seed}", seed=seed, validation=validation, tests=tests, size=64)
-    runs, _ = collect.find_runs([tmp_path])
-    (group,) = collect.choose(runs)
+    (group,) = select(runs_in(tmp_path))
     assert {run.settings["size"] for run in group.runs} == {64}
     assert group.validation.mean == pytest.approx(0.755)
 
@@ -167,29 +170,45 @@ def test_only_what_a_sweep_has_selected_stands_in_the_results(
     make_run(tmp_path / "sweep" / "trials" / "a", validation=0.6, size=32)
     make_run(tmp_path / "sweep" / "trials" / "b", validation=0.9, size=64)
     (tmp_path / "sweep" / name).write_text(json.dumps(stored))
-    for given in (tmp_path, tmp_path / "sweep", tmp_path / "sweep" / "trials"):
-        runs, _ = collect.find_runs([given])
-        (group,) = collect.choose(runs)
+    for folder in (tmp_path, tmp_path / "sweep"):
+        (group,) = select(runs_in(folder))
         assert [run.path.name for run in group.runs] == ["a"]
+    # A folder above the one that was named has no say.
+    (group,) = select(runs_in(tmp_path / "sweep" / "trials"))
+    assert [run.path.name for run in group.runs] == ["b"]
+
+
+def test_a_sweep_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = {"format": 1, "networks": {"treenet": {"selection": {"seeds": {"a": 0.6}}}}}
+    for name in ("a", "b", "c"):
+        make_run(tmp_path / "trials" / name, size=ord(name))
+    (tmp_path / "sweep.json").write_text(json.dumps(stored))
+    read: list[Path] = []
+
+    def counted(path: Path) -> dict[str, Any]:
+        read.append(path)
+        return json.loads(path.read_text())
+
+    monkeypatch.setattr(sweep, "read_json", counted)
+    assert [run.selected for run in runs_in(tmp_path)] == [True, False, False]
+    assert read == [tmp_path / "sweep.json"]
 
 
 def test_one_sided_runs_and_other_data_stand_apart(tmp_path: Path) -> None:
     make_run(tmp_path / "both", validation=0.6)
     make_run(tmp_path / "left", validation=0.9, side="left")
     make_run(tmp_path / "naive", validation=0.9, data="e")
-    runs, _ = collect.find_runs([tmp_path])
-    rows = findings.results(collect.choose(runs), [])
-    assert [row["trained_on"] for row in rows] == ["data dddddddd", "data eeeeeeee"]
-    one_sided = collect.grouped(run for run in runs if run.side != "both")
-    (found,) = findings.one_sided(one_sided, [])
-    assert (found["side"], found["validation"].mean) == ("left", 0.9)
+    made = tables.collect(Material(request(tmp_path)), silent)
+    assert [row.trained_on for row in made.results] == ["data dddddddd", "data eeeeeeee"]
+    (row,) = made.one_sided
+    assert (row.side, row.validation.mean) == ("left", 0.9)
 
 
 def test_a_run_given_twice_or_copied_counts_once(tmp_path: Path) -> None:
     make_run(tmp_path / "a")
     make_run(tmp_path / "copy")
-    runs, _ = collect.find_runs([tmp_path, tmp_path / "a"])
-    (group,) = collect.choose(runs)
+    runs, _ = find_runs([tmp_path, tmp_path / "a"])
+    (group,) = select(runs)
     assert len(runs) == 2
     assert len(group.runs) == 1
     assert group.validation.spread is None
@@ -198,8 +217,7 @@ def test_a_run_given_twice_or_copied_counts_once(tmp_path: Path) -> None:
 def test_an_accuracy_needs_every_seed(tmp_path: Path) -> None:
     make_run(tmp_path / "a", seed=0, tests={"data/test_easy": 0.7, "data/test_hard": 0.6})
     make_run(tmp_path / "b", seed=1, tests={"data/test_easy": 0.8})
-    runs, _ = collect.find_runs([tmp_path])
-    (group,) = collect.choose(runs)
+    (group,) = select(runs_in(tmp_path))
     assert group.keys == ["data/test_easy"]
 
 
@@ -210,11 +228,11 @@ def test_symbol_permutation_compares_runs_that_differ_in_nothing_else(tmp_path: 
     )
     make_run(tmp_path / "alone", "lstm", permute_symbols=False)
     make_run(tmp_path / "other", "lstm", size=32)
-    runs, _ = collect.find_runs([tmp_path])
-    (row,) = findings.permutation(findings.permutation_twins(runs))
-    assert row["model"] == "treenet"
-    assert row["gain"] == pytest.approx(0.1)
-    assert row["gain_on_tests"] == {"data/test_easy": pytest.approx(0.05)}
+    (pair,) = material.permutation_pairs(runs_in(tmp_path))
+    row = tables.permutation_row(*pair)
+    assert row.model == "treenet"
+    assert row.gain == pytest.approx(0.1)
+    assert row.gain_on_tests == {"data/test_easy": pytest.approx(0.05)}
 
 
 def test_worlds_in_training_and_in_evaluation(tmp_path: Path) -> None:
@@ -229,24 +247,23 @@ def test_worlds_in_training_and_in_evaluation(tmp_path: Path) -> None:
         tests={"data/validate": 0.9, "data/validate@4": 0.6, "data/test_easy": 0.9},
         epochs=9.0,
     )
-    runs, _ = collect.find_runs([tmp_path])
-    family = findings.worlds_in_training(findings.worlds_family(runs))
-    assert [row["worlds"] for row in family] == [4, 16, 256]
-    assert family[0]["curve"][1] == {"step": 200, "error": pytest.approx(0.496)}
-    (group,) = collect.choose(runs)
-    asked = findings.worlds_asked(group)
-    assert {n: value.mean for n, value in asked["data/validate"].items()} == {4: 0.6, 64: 0.9}
-    assert list(asked) == ["data/validate"]
-    assert list(findings.by_source(group)["data"]) == ["validate", "test_easy"]
+    runs = runs_in(tmp_path)
+    series = tables.worlds_in_training(material.worlds_series(runs))
+    assert [row.worlds for row in series] == [4, 16, 256]
+    assert (series[0].points[1].step, series[0].points[1].validation) == (200, 0.504)
+    (group,) = select(runs)
+    evaluated = tables.worlds_in_evaluation(group)
+    assert {n: value.mean for n, value in evaluated["data/validate"].items()} == {4: 0.6, 64: 0.9}
+    assert list(evaluated) == ["data/validate"]
+    assert list(group.accuracy_by_source["data"]) == ["validate", "test_easy"]
 
 
 def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
     make_run(tmp_path / "a", tests={"data/test_easy": 0.5, "data/test_hard": 0.7})
-    runs, _ = collect.find_runs([tmp_path])
-    (row,) = findings.by_size(collect.choose(runs))
-    assert row["variables"] == {"3": {"rows": 200, "accuracy": pytest.approx(0.6)}}
-    parts = {"3": {"rows": 1, "accuracy": 1.0}, "4": {"rows": 3, "accuracy": 0.0}}
-    assert findings.coarser(parts, 5) == {"0-4": {"rows": 4, "accuracy": 0.25}}
+    (row,) = tables.by_size(select(runs_in(tmp_path)))
+    assert row.bins["variables"] == [tables.SizeBin(3, 3, 200, pytest.approx(0.6))]
+    bins = [tables.SizeBin(3, 3, 1, 1.0), tables.SizeBin(4, 4, 3, 0.0)]
+    assert tables.merged(bins, 5) == [tables.SizeBin(0, 4, 4, 0.25)]
 
 
 @pytest.fixture(scope="module")
@@ -272,9 +289,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def report(trained: Path) -> Path:
-    asked = wanted(trained / "runs", data=(trained / "data", trained / "naive"))
-    evaluate(questions(Material(asked)), 2, lambda: False, lambda _: None)
-    return write_report(asked, trained / "report", silent).parent
+    about = request(trained / "runs", data=(trained / "data", trained / "naive"))
+    evaluate(pending_evaluations(Material(about)), 2, lambda: False, lambda _: None)
+    return write_report(about, trained / "report", silent).parent
 
 
 def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> None:
@@ -296,8 +313,8 @@ def test_evaluations_on_files_that_have_changed_do_not_count(tmp_path: Path) -> 
         found["sha256"] = "of another file"
     (run / "evaluation.json").write_text(json.dumps(stored))
     generate_folder(tmp_path / "data", free_splits(80, (1, 3), (1, 3), "fourtuples"), seed=0)
-    material = Material(wanted(tmp_path / "runs", data=(tmp_path / "data",)))
-    assert material.runs[0].evaluations.keys() == {"other/test_easy"}
+    about = request(tmp_path / "runs", data=(tmp_path / "data",))
+    assert Material(about).runs[0].evaluations.keys() == {"other/test_easy"}
 
 
 def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -306,14 +323,14 @@ def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:
     for folder, seed in zip(folders, (0, 0, 1), strict=True):
         folder.parent.mkdir()
         generate_folder(folder, free_splits(80, (1, 3), (1, 3), "fourtuples"), seed)
-    assert len(Material(wanted(tmp_path / "runs", data=tuple(folders[:2]))).tests) == 2
+    assert len(Material(request(tmp_path / "runs", data=tuple(folders[:2]))).test_folders) == 2
     with pytest.raises(UserError, match="differ and are both called data/"):
-        Material(wanted(tmp_path / "runs", data=tuple(folders)))
+        Material(request(tmp_path / "runs", data=tuple(folders)))
 
 
 def test_any_number_of_files_can_be_drawn() -> None:
-    row = {"rows_or_worlds": 1, "sampling": 0.5, "possibleworldnet": None}
-    assert b"folder-20" in figures.sampling([{**row, "file": f"folder-{i}"} for i in range(21)])
+    rows = [tables.SamplingRow(f"folder-{i}", 1, 0.5, None, 0.5, None) for i in range(21)]
+    assert b"folder-20" in figures.sampling(rows)
 
 
 def test_the_page_needs_nothing_beside_itself(report: Path) -> None:
@@ -337,8 +354,8 @@ def test_every_part_is_there_and_markdown_has_its_pictures(report: Path) -> None
         assert (report / picture).read_text().startswith("<?xml")
     for part in (
         "Table 1",
-        "`num(&)`",
-        "| test_exam |",
+        r"num(\&)",
+        r"| test\_exam |",
         "naive (naive)",
         "possibleworlds generate",
     ):
@@ -353,15 +370,15 @@ def test_markdown_html_and_json_agree(report: Path) -> None:
         shown = f"{100 * value['mean']:.1f}"
         if value["spread"] is not None:
             shown += f" ± {100 * value['spread']:.1f}"
-        (line,) = (
-            line for line in text.splitlines() if line.startswith(f"| {row['model']} | data ")
-        )
+        name = row["model"]
+        table = text.split("On `data`:")[1]
+        line = next(line for line in table.splitlines() if line.startswith(f"| {name} |"))
         assert shown in line
         assert shown in page
     assert len(found["results"]) == 2
     hard = [row for row in found["sampling"] if row["file"] == "data/test_hard"]
-    assert [row["rows_or_worlds"] for row in hard] == [32, 64, 128, 256]
-    assert all(row["possibleworldnet"]["mean"] >= 0 for row in hard)
+    assert [row["count"] for row in hard] == [32, 64, 128, 256]
+    assert all(row["network"]["mean"] >= 0 for row in hard)
 
 
 def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
@@ -401,30 +418,44 @@ def test_every_evaluation_can_be_repeated(report: Path) -> None:
 def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a")
     make_run(tmp_path / "runs" / "b", "lstm", finished=False)
-    write_report(wanted(tmp_path / "runs"), tmp_path / "out", silent)
+    write_report(request(tmp_path / "runs"), tmp_path / "out", silent)
     text = (tmp_path / "out" / "report.md").read_text()
     assert "possibleworlds report RUNS --out OUT --data DATA --evaluate" in text
     assert text.count("\nNo ") == 7
     assert f"Not finished, and left out: `{tmp_path / 'runs' / 'b'}`" in text
-    assert "| treenet | validation in training | **70.0** |" in text
+    assert "On `validation in training`:" in text
+    assert "\n| treenet | 70.0 |" in text
 
 
 def test_same_runs_same_report(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a", tests={"data/test_easy": 0.7})
     pages_written = []
     for out in ("one", "two"):
-        write_report(wanted(tmp_path / "runs"), tmp_path / out, silent)
+        write_report(request(tmp_path / "runs"), tmp_path / out, silent)
         pages_written.append((tmp_path / out / "report.html").read_bytes())
     assert pages_written[0] == pages_written[1]
 
 
+HOSTILE = "<img src=x onerror=alert(1)>`*|[a](javascript:x)\n# b"
+
+
 def test_text_from_elsewhere_cannot_break_the_page() -> None:
-    section = pages.Section("A", [pages.Table(["<b>", "|"], [["`<i>*x*`", "a|b & **c**"]])])
-    page = pages.to_html("t", [section])
-    assert '<th class="word">&lt;b&gt;</th>' in page
-    assert "<code>&lt;i&gt;*x*</code>" in page
-    assert "a|b &amp; <strong>c</strong>" in page
-    assert "a\\|b" in pages.to_markdown("t", [section])
+    parts: list[pages.Part] = [
+        pages.Table([HOSTILE, "|"], [[pages.Cell(HOSTILE), pages.Cell("a|b & c", bold=True)]]),
+        pages.Code(HOSTILE, f"{HOSTILE}\n```\n<script>"),
+        pages.code(HOSTILE),
+        pages.Picture("x", HOSTILE, b"<svg/>"),
+    ]
+    page = pages.to_html("t", [pages.Section("A", parts)])
+    assert "<img src=x" not in page
+    assert "<script" not in page
+    assert page.count("&lt;img src=x onerror=alert(1)&gt;") == 7
+    assert "<strong>a|b &amp; c</strong>" in page
+    text = pages.to_markdown("t", [pages.Section("A", parts)])
+    outside = re.sub(r"(`+)[^`].*?\1", "", re.sub(r"(?s)\n````.*?\n````\n", "\n", text))
+    assert not re.search(r"(?<!\\)<|(?<!\\)\[a", outside)
+    assert "\n# b" not in text.replace(f"\n{HOSTILE}", "")
+    assert r"**a\|b \& c**" in text
 
 
 def broken_run(folder: Path) -> None:
@@ -498,7 +529,7 @@ def broken_sweep(folder: Path) -> None:
 def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> None:
     prepare(tmp_path / "runs")
     with pytest.raises(UserError, match=message) as caught:
-        write_report(wanted(tmp_path / "runs"), tmp_path / "out", silent)
+        write_report(request(tmp_path / "runs"), tmp_path / "out", silent)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -506,9 +537,11 @@ def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> No
 def test_bad_folders_are_one_line(tmp_path: Path) -> None:
     run = make_run(tmp_path / "runs" / "a")
     with pytest.raises(UserError, match="none: not a folder"):
-        write_report(wanted(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", silent)
+        write_report(
+            request(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", silent
+        )
     with pytest.raises(UserError, match=r"run.json: "):
-        write_report(wanted(tmp_path / "runs"), run / "run.json", silent)
+        write_report(request(tmp_path / "runs"), run / "run.json", silent)
 
 
 def test_the_command(tmp_path: Path) -> None:

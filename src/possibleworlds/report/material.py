@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from possibleworlds.data.files import TRAINING_FILES, data_files
-from possibleworlds.paper import SPLITS
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import digest, evaluation_key, split_key
+from possibleworlds.paper import SPLITS
 from possibleworlds.report.runs import Group, Run, find_runs, folders_with, grouped, select
 from possibleworlds.storage import sha256
 

@@ -139,8 +139,12 @@ def html_part(part: Part) -> str:
         return f"<details>{summary}<pre>{escape(part.text)}</pre></details>\n"
     if isinstance(part, Picture):
         data = base64.b64encode(part.svg).decode()
-        image = f'<img alt="{escape(part.caption)}" src="data:image/svg+xml;base64,{data}">'
-        return f"<figure>{image}<figcaption>{inline(part.caption)}</figcaption></figure>\n"
+        image = (
+            f'<img alt="{escape(one_line(part.caption))}" src="data:image/svg+xml;base64,{data}">'
+        )
+        return (
+            f"<figure>{image}<figcaption>{escape(one_line(part.caption))}</figcaption></figure>\n"
+        )
     return f"<p>{inline(part)}</p>\n"
 
 

@@ -5,9 +5,14 @@ from pathlib import Path
 
 import torch
 
-from possibleworlds.paper import SPLITS, WORLDS
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.evaluations import EvaluationTask, evaluate_task, pending_tasks, store
+from possibleworlds.experiments.evaluations import (
+    EvaluationTask,
+    evaluate_task,
+    pending_tasks,
+    store,
+)
+from possibleworlds.paper import SPLITS, WORLDS
 from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.page import Picture, to_html, to_markdown

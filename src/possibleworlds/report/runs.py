@@ -12,13 +12,13 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from possibleworlds.paper import SPLITS
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.evaluations import Evaluations, are_numbers, read_evaluations
 from possibleworlds.experiments.selection import rank_settings
 from possibleworlds.experiments.sweep import selected_runs
 from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import REGISTRY
+from possibleworlds.paper import SPLITS
 from possibleworlds.training.checkpoint import METRICS, RUN, flat_settings, read_run
 
 NUMBERS = (

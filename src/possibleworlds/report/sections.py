@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from possibleworlds import paper
-from possibleworlds.paper import SPLITS, TABLE_1
 from possibleworlds.data.statistics import NEW_VARIABLES, SIDES, FileStatistics
+from possibleworlds.paper import SPLITS, TABLE_1
 from possibleworlds.report import figures
 from possibleworlds.report.material import POSSIBLEWORLDNET, Material
 from possibleworlds.report.page import (

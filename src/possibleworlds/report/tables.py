@@ -14,7 +14,6 @@ from typing import Any
 import possibleworlds
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.pairs import Pair
-from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1
 from possibleworlds.data.statistics import (
     SAMPLED_ROWS,
     FileStatistics,
@@ -27,6 +26,7 @@ from possibleworlds.data.statistics import (
 )
 from possibleworlds.experiments.evaluations import split_key
 from possibleworlds.models.registry import REGISTRY
+from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1
 from possibleworlds.report.material import TESTS, DataFolder, Material
 from possibleworlds.report.recipes import RunRecipe, recipe
 from possibleworlds.report.runs import CurvePoint, Group, Run, SeedMean
