@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from possibleworlds.models.registry import REGISTRY
+from possibleworlds.models.registry import names
 from possibleworlds.report.runs import SeedMean
 from possibleworlds.report.tables import (
     LearningCurve,
@@ -33,7 +33,7 @@ CHANCE = 50.0
 
 def style(model: str) -> dict[str, Any]:
     """How a network is drawn."""
-    known = list(REGISTRY)
+    known = names()
     number = known.index(model) if model in known else len(known) + crc32(model.encode())
     return {
         "color": COLOURS[number % len(COLOURS)],

@@ -8,7 +8,7 @@ from typing import Any
 
 from possibleworlds.data.splits import PRESETS
 from possibleworlds.experiments.evaluations import digest, evaluation_key, split_key
-from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.models.registry import names, resolve
 from possibleworlds.report.material import DataFolder, Material
 from possibleworlds.report.runs import Run
 from possibleworlds.training.settings import RunSettings
@@ -71,7 +71,7 @@ def changed_settings(run: Run) -> dict[str, Any]:
 
     Only registered networks have known defaults: a report imports no class that a file names.
     """
-    if run.model not in REGISTRY:
+    if run.model not in names():
         return run.settings
     default = RunSettings.read(resolve(run.model), {}).flat()
     return {

@@ -17,7 +17,7 @@ from possibleworlds.experiments.evaluations import Evaluations, are_numbers, rea
 from possibleworlds.experiments.selection import rank_settings
 from possibleworlds.experiments.sweep import selected_runs
 from possibleworlds.experiments.trials import FAILED
-from possibleworlds.models.registry import REGISTRY
+from possibleworlds.models.registry import names
 from possibleworlds.paper import SPLITS
 from possibleworlds.training.checkpoint import METRICS, RUN, flat_settings, read_run
 
@@ -211,7 +211,7 @@ def is_finished(record: dict[str, Any], path: Path) -> bool:
 
 def order_of(model: str) -> tuple[int, str]:
     """Give the sort key of a network: the paper's order, then others by name."""
-    known = list(REGISTRY)
+    known = names()
     return (known.index(model) if model in known else len(known)), model
 
 

@@ -25,8 +25,7 @@ from possibleworlds.data.statistics import (
     split_statistics,
 )
 from possibleworlds.experiments.evaluations import split_key
-from possibleworlds.models.registry import REGISTRY
-from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1
+from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, TABLE_1, TABLE_2
 from possibleworlds.report.material import TESTS, DataFolder, Material
 from possibleworlds.report.recipes import RunRecipe, recipe
 from possibleworlds.report.runs import CurvePoint, Group, Run, SeedMean
@@ -222,15 +221,14 @@ def data_name(run: Run, material: Material) -> str:
 
 def result_row(group: Group, material: Material) -> ResultRow:
     """Put the accuracies of a group beside the paper's."""
-    entry = REGISTRY.get(group.model)
-    published = entry.paper if entry else None
+    published = TABLE_2.get(group.model)
     return ResultRow(
         model=group.model,
         trained_on=data_name(group.first, material),
         seeds=group.seeds,
         validation=group.validation,
         accuracy=group.accuracy_by_source,
-        paper={s: p / 100 for s, p in zip(SPLITS, published, strict=True)} if published else None,
+        paper={split: percent / 100 for split, percent in published.items()} if published else None,
         parameters=int(group.metric("parameters").mean),
         seconds=group.metric("seconds"),
         pairs_per_second=group.metric("pairs_per_second"),
