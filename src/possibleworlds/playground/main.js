@@ -1,0 +1,437 @@
+// The page: what is typed or chosen becomes a state, and the state is shown.
+
+import { readAddress, writeAddress } from "./address.js";
+import { conjunction, explain, inWords, readArgument, sequentText, splitSequent, tooManyVariables } from "./argument.js";
+import { byId, copyText, el, number, reducedMotion } from "./dom.js";
+import { Exercise, exercisePairs } from "./exercise.js";
+import { readNetwork } from "./network.js";
+import { Search, STEPS } from "./search.js";
+import { parse, spans, toText } from "./syntax.js";
+import { describeRow, TableView } from "./table.js";
+import { TreeView } from "./trees.js";
+import { assignmentOf, decide, DECIDED_VARIABLES, evaluatePlaces, sampleCountermodel, TABLE_VARIABLES } from "./truth.js";
+import { describeWorld, Panel } from "./worlds.js";
+
+const SLICE = 24; // milliseconds of work before the page may react
+const FRAME = 320; // milliseconds that a step is shown
+const SYMBOLS = { "¬": "not", "∧": "and", "∨": "or", "→": "if, then", "↔": "if and only if", "⊤": "true", "⊥": "false", "(": "open bracket", ")": "close bracket" };
+const CHIPS = ["modus ponens", "affirming the consequent", "modus tollens", "denying the antecedent", "Peirce's law", "explosion (Duns Scotus)"];
+const SPLITS = { easy: "easy", hard: "hard", big: "big", massive: "massive", train: "train", exam: "exam" };
+
+const data = JSON.parse(byId("data").textContent);
+const networks = Object.fromEntries(Object.entries(data.networks).map(([name, one]) => [name, readNetwork(one)]));
+const examples = Object.entries(data.examples).flatMap(([group, rows]) =>
+  rows.map(([name, a, b]) => ({ group, name, a: separated(a), b: toText(parse(b)) })));
+
+let state = readAddress(location.hash);
+let argument = null; // formulas, or null where there is an error
+let decision = null; // what the truth table says, or null as long as it is not known
+let search = null;
+let trees = [];
+let work = 0; // the number of the current argument: work for earlier ones stops
+let playing = null;
+
+const table = new TableView(byId("table"), (row) => chooseRow(row));
+const panels = { random: new Panel("random", (i) => chooseWorld("random", i)), guided: new Panel("guided", (i) => chooseWorld("guided", i)) };
+const exercise = new Exercise(byId("exercise"),
+  exercisePairs(examples.map(({ group, a, b }) => [a, b, group === "Follows"]), data.samples), update, revealExercise);
+
+// The conjuncts of an example's premise, one on each line.
+function separated(text) {
+  const lines = [];
+  let rpn = parse(text);
+  while (rpn.at(-1) === "&") {
+    const split = spans(rpn).at(-2);
+    lines.unshift(toText(rpn.slice(split, -1)));
+    rpn = rpn.slice(0, split);
+  }
+  return [toText(rpn), ...lines].join("\n");
+}
+
+// ---- state
+
+function update(changes) {
+  Object.assign(state, changes);
+  showAll();
+  remember();
+}
+
+let remembering = 0;
+function remember() {
+  clearTimeout(remembering);
+  remembering = setTimeout(() => {
+    if (state.a.length + state.b.length < 50_000) history.replaceState(null, "", writeAddress(state));
+  }, 150);
+}
+
+addEventListener("hashchange", () => {
+  if (!/[#&](a|b|mode)=/.test(location.hash)) return;
+  state = readAddress(location.hash);
+  showAll();
+});
+
+const stepShown = () => Math.min(state.step === "" ? STEPS : Number(state.step), STEPS, search?.steps ?? 0);
+
+// ---- the argument and its answer
+
+function showAll() {
+  stop();
+  work += 1;
+  const exploring = state.mode === "explore";
+  document.body.dataset.mode = state.mode;
+  byId("mode-explore").setAttribute("aria-pressed", exploring);
+  byId("mode-exercise").setAttribute("aria-pressed", !exploring);
+  byId("exercise").hidden = exploring;
+  if (byId("premises").value !== state.a) byId("premises").value = state.a;
+  if (byId("conclusion").value !== state.b) byId("conclusion").value = state.b;
+  byId("premises").rows = Math.min(8, Math.max(2, state.a.split("\n", 9).length));
+  byId("count").value = state.worlds;
+  const { problems, ...read } = readArgument(state.a, state.b);
+  showProblem("premises", problems.premises);
+  showProblem("conclusion", problems.conclusion);
+  argument = read.conclusion ? read : null;
+  decision = null;
+  search = null;
+  document.body.classList.toggle("broken", !argument);
+  document.body.classList.toggle("unanswered", !exploring);
+  showSequent();
+  table.show(argument);
+  drawTrees();
+  panels.random.show(null);
+  panels.guided.show(null);
+  byId("world").replaceChildren();
+  if (!exploring) exercise.show(state, argument);
+  byId("answer").className = "answer";
+  if (!argument) {
+    byId("answer").replaceChildren(el("p", {}, "There is something that cannot be read yet."));
+    return;
+  }
+  byId("answer").replaceChildren(el("p", {}, "…"));
+  if (argument.variables.length > DECIDED_VARIABLES) answerBySample();
+  else inSlices(decide(argument.premises, argument.conclusion), showProgress, showDecision);
+  inSlices(searching(), showNetworks, () => showNetworks());
+}
+
+function showProblem(field, problem) {
+  byId(field).setAttribute("aria-invalid", Boolean(problem));
+  const lines = problem?.problem ? [el("p", {}, problem.problem), el("pre", {}, `${problem.excerpt}\n${problem.caret}`)]
+    : problem ? [el("p", {}, problem.message)] : [];
+  byId(`${field}-error`).replaceChildren(...lines);
+}
+
+// Run a generator in slices of time, as long as the argument is still the same.
+function inSlices(generator, progress, finish) {
+  const mine = work;
+  const go = () => {
+    if (mine !== work) return;
+    const until = performance.now() + SLICE;
+    for (;;) {
+      const { done, value } = generator.next();
+      if (done) return finish(value);
+      if (performance.now() > until) {
+        progress(value);
+        return setTimeout(go);
+      }
+    }
+  };
+  go();
+}
+
+function showSequent() {
+  const follows = decision ? !decision.refuting : null;
+  byId("sequent").textContent = argument ? sequentText(argument, follows) : "";
+}
+
+function showProgress(share) {
+  const rows = number(2 ** argument.variables.length);
+  byId("answer").replaceChildren(el("p", {}, `Going through ${rows} rows: ${Math.floor(100 * share)} %`));
+}
+
+function showAnswer(follows, title, text) {
+  byId("answer").className = `answer ${follows === null ? "" : follows ? "yes" : "no"}`;
+  const sign = follows === null ? "?" : follows ? "✓" : "✗";
+  byId("answer").replaceChildren(el("span", { class: "sign", "aria-hidden": "true" }, sign),
+    el("div", {}, el("strong", {}, title), el("p", {}, text)));
+}
+
+function showDecision(result) {
+  decision = result;
+  const follows = !result.refuting;
+  showAnswer(follows, follows ? "It follows." : "It does not follow.", explain(argument, result));
+  if (document.body.classList.contains("unanswered")) byId("answer").replaceChildren();
+  else showSequent();
+  const share = result.refuting ? `${number(result.refuting)} refute it, marked ✗.` : "None refutes it.";
+  byId("table-note").textContent = `Each row is a possible world: ${number(result.rows)} ${result.rows === 1 ? "row" : "rows"}, ` +
+    `${number(result.models)} with true premises. ${share}`;
+  showRow();
+}
+
+function answerBySample() {
+  const found = sampleCountermodel(argument.premises, argument.conclusion);
+  const words = tooManyVariables(argument.variables.length);
+  byId("table-note").textContent = words;
+  if (found) showAnswer(false, "It does not follow.", `A random row refutes it: ${inWords(found)}.`);
+  else showAnswer(null, "Not decided here.", words);
+}
+
+// ---- rows and trees
+
+// The row that is shown: the chosen one, else a countermodel, else one with true premises.
+function currentRow() {
+  if (!argument || argument.variables.length > DECIDED_VARIABLES) return null;
+  if (state.row.length === argument.variables.length && state.row) return rowOf(state.row);
+  return decision?.countermodel ?? firstSupporting();
+}
+
+function firstSupporting() {
+  if (argument.variables.length > TABLE_VARIABLES) return 0;
+  const { rows, verdict } = table.table;
+  for (let row = rows - 1; row >= 0; row--) if (verdict(row)) return row;
+  return rows - 1;
+}
+
+const rowOf = (bits) => [...bits].reduce((sum, bit, j) => sum + Number(bit) * 2 ** j, 0);
+
+function chooseRow(row) {
+  const values = [...assignmentOf(argument.variables, row).values()];
+  state.row = values.map(Number).join("");
+  state.world = "";
+  showRow();
+  showNetworks();
+  remember();
+}
+
+function showRow() {
+  if (!argument) return;
+  const row = currentRow();
+  table.select(argument.variables.length <= TABLE_VARIABLES ? row : null);
+  if (!chosenWorld()) colourTrees();
+}
+
+function drawTrees() {
+  byId("tree-caption").textContent = "";
+  const tell = (text) => (byId("tree-caption").textContent = text);
+  const formulas = argument ? [...argument.premises, argument.conclusion] : [];
+  trees = formulas.map((rpn, i) => {
+    const last = i === formulas.length - 1;
+    const title = last ? "conclusion" : formulas.length > 2 ? `premise ${i + 1}` : "premise";
+    return { rpn, last, title, view: new TreeView(rpn, `Tree of the ${title}: ${toText(rpn).slice(0, 200)}`, tell) };
+  });
+  byId("trees").replaceChildren(...trees.map(({ last, title, view }) =>
+    el("figure", { class: last ? "conclusion" : "premise" }, el("div", { class: "scroll" }, view.element), el("figcaption", {}, title))));
+}
+
+function colourTrees() {
+  if (!argument) return;
+  const world = chosenWorld();
+  const row = currentRow();
+  if (!world && row === null) return;
+  const assignment = world ? world.reading.assignment : assignmentOf(argument.variables, row);
+  const columns = new Map([...assignment].map(([name, value]) => [name, Uint32Array.of(value ? 1 : 0)]));
+  let start = 0;
+  trees.forEach(({ rpn, last, view }, i) => {
+    const values = evaluatePlaces(rpn, columns, 1).map((bits) => (bits[0] & 1) === 1);
+    const places = world && search.pair.places[last ? 1 : 0];
+    const from = last ? 0 : start;
+    view.colour(values, places && rpn.map((_, place) => world.reading.nodes[places[from + place]]));
+    start += rpn.length + (i > 0 ? 1 : 0); // after each but the first premise stands an ∧
+  });
+  const where = inWords(assignment) || "there are no variables";
+  byId("trees-note").textContent = world
+    ? `As the network takes it in world ${world.index + 1} (${world.who}), where ${where}. Point at a node.`
+    : `In the chosen row, where ${where}. Point at a node to see its formula; choose another row above.`;
+}
+
+// ---- networks
+
+function* searching() {
+  try {
+    search = new Search(argument, networks, Number(state.worlds), Number(state.seed));
+  } catch (error) {
+    byId("world").replaceChildren(el("p", { class: "note" }, `The networks cannot take this argument: ${error.message}.`));
+    return;
+  }
+  while (!search.done) {
+    search.advance();
+    yield;
+  }
+}
+
+function chosenWorld() {
+  const match = /^(random|guided)-(\d+)$/.exec(state.world);
+  if (!match || !search || search.steps < 0) return null;
+  const [, who, index] = match;
+  if (Number(index) >= search.n) return null;
+  return { who, index: Number(index), reading: search[who].read(stepShown(), Number(index)) };
+}
+
+function chooseWorld(who, index) {
+  state.world = `${who}-${index}`;
+  showNetworks();
+  colourTrees();
+  remember();
+}
+
+// The world that speaks most against the argument.
+const lowest = (scores) => scores.reduce((best, z, i) => (z < scores[best] ? i : best), 0);
+
+function showNetworks() {
+  const step = stepShown();
+  byId("time").value = step;
+  byId("time-value").textContent = step;
+  if (!search || search.steps < 0) return;
+  const chosen = chosenWorld();
+  const follows = decision ? !decision.refuting : null;
+  for (const who of ["random", "guided"]) {
+    const index = chosen?.who === who ? chosen.index : lowest(search[who].scores[step]);
+    panels[who].show(search, step, index, argument, follows);
+  }
+  const who = chosen?.who ?? "guided";
+  const index = chosen?.index ?? lowest(search.guided.scores[step]);
+  const reading = search[who].read(step, index);
+  const showIt = () => {
+    update({ row: [...reading.assignment.values()].map(Number).join(""), world: "" });
+    byId("table-title").scrollIntoView({ behavior: reducedMotion() ? "auto" : "smooth" });
+  };
+  byId("world").replaceChildren(...describeWorld(who, index, step, reading, argument, showIt));
+  if (chosen) colourTrees();
+}
+
+function setStep(step) {
+  state.step = step >= STEPS ? "" : String(Math.max(0, step));
+  showNetworks();
+  remember();
+}
+
+function stop() {
+  clearInterval(playing);
+  playing = null;
+  byId("play").textContent = "▶ Watch";
+}
+
+function play() {
+  if (playing) return stop();
+  if (reducedMotion()) return setStep(STEPS);
+  if (stepShown() >= STEPS) setStep(0);
+  byId("play").textContent = "❚❚ Pause";
+  playing = setInterval(() => {
+    setStep(stepShown() + 1);
+    if (stepShown() >= STEPS) stop();
+  }, FRAME);
+  return undefined;
+}
+
+// ---- exercises
+
+function revealExercise(row) {
+  document.body.classList.remove("unanswered");
+  state.row = row;
+  showSequent();
+  if (decision) showDecision(decision);
+  table.show(argument);
+  showRow();
+  showNetworks();
+  remember();
+}
+
+// ---- controls
+
+function insert(symbol) {
+  const field = byId(lastField);
+  const { selectionStart: start, selectionEnd: end, value } = field;
+  field.value = value.slice(0, start) + symbol + value.slice(end);
+  field.focus();
+  field.setSelectionRange(start + symbol.length, start + symbol.length);
+  typed();
+}
+
+function typed() {
+  const parts = splitSequent(byId("premises").value);
+  if (parts) {
+    byId("premises").value = parts[0];
+    if (parts[1]) byId("conclusion").value = parts[1];
+    byId("conclusion").focus();
+  }
+  update({ a: byId("premises").value, b: byId("conclusion").value, row: "", world: "" });
+}
+
+let lastField = "conclusion";
+for (const field of ["premises", "conclusion"]) {
+  byId(field).addEventListener("focus", () => (lastField = field));
+  byId(field).addEventListener("input", typed);
+}
+byId("form").addEventListener("submit", (event) => event.preventDefault());
+byId("symbols").append(...Object.entries(SYMBOLS).map(([symbol, name]) =>
+  el("button", { type: "button", "aria-label": name, title: name, onclick: () => insert(symbol) }, symbol)));
+
+const take = ({ a, b }) => update({ a, b, row: "", world: "", step: "" });
+const named = (name) => examples.find((example) => example.name === name);
+byId("chips").append(...CHIPS.filter(named).map((name) =>
+  el("button", { type: "button", class: "chip", onclick: () => take(named(name)) }, name.replace(/ \(.*/, ""))));
+byId("example").append(el("option", { value: "" }, `${examples.length} arguments …`),
+  ...Object.keys(data.examples).map((group) => el("optgroup", { label: group },
+    examples.filter((example) => example.group === group).map(({ name }) => el("option", { value: name }, name)))));
+byId("example").addEventListener("change", (event) => event.target.value && take(named(event.target.value)));
+byId("split").append(...Object.entries(SPLITS).map(([value, text]) => el("option", { value }, text)));
+byId("draw").addEventListener("click", () => {
+  const pairs = data.samples[byId("split").value] ?? examples.map(({ a, b }) => [a, b]);
+  const [a, b] = pairs[Math.floor(Math.random() * pairs.length)];
+  const readable = (text) => text.split("\n").map((line) => toText(parse(line))).join("\n");
+  take({ a: readable(a), b: readable(b) });
+});
+
+const copy = (id, text) => byId(id).addEventListener("click", async () => {
+  const words = argument || id === "copy-link" ? text() : null;
+  const done = words !== null && (await copyText(words));
+  byId("copied").textContent = done ? "Copied." : "Could not copy.";
+  setTimeout(() => (byId("copied").textContent = ""), 2000);
+});
+copy("copy-link", () => location.href.replace(/#.*/, "") + writeAddress(state));
+copy("copy-latex", () => sequentText(argument, decision ? !decision.refuting : null, "latex"));
+copy("copy-table", () => (argument.variables.length <= TABLE_VARIABLES ? table.latex(argument) : null));
+
+byId("mode-explore").addEventListener("click", () => update({ mode: "explore" }));
+byId("mode-exercise").addEventListener("click", () => {
+  state.mode = "exercise";
+  exercise.next(state.kind);
+});
+byId("play").addEventListener("click", play);
+byId("step").addEventListener("click", () => (stop(), setStep(stepShown() >= STEPS ? 0 : stepShown() + 1)));
+byId("restart").addEventListener("click", () => (stop(), setStep(0)));
+byId("time").addEventListener("input", (event) => (stop(), setStep(Number(event.target.value))));
+byId("count").addEventListener("change", (event) => update({ worlds: event.target.value, world: "" }));
+byId("redraw").addEventListener("click", () => update({ seed: String(1 + Math.floor(Math.random() * 1e6)), world: "" }));
+byId("panels").append(panels.random.element, panels.guided.element);
+addEventListener("resize", showNetworks);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  byId("premises").focus();
+});
+
+// ---- light and dark
+
+function stored(key, value) {
+  try {
+    if (value !== undefined) localStorage.setItem(key, value);
+    return localStorage.getItem(key);
+  } catch {
+    return value; // where a page from a file may keep nothing
+  }
+}
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
+  byId("theme").setAttribute("aria-label", `Switch to ${theme === "dark" ? "light" : "dark"} colours`);
+  showNetworks();
+}
+const darkSystem = matchMedia("(prefers-color-scheme: dark)");
+const systemTheme = () => (darkSystem.matches ? "dark" : "light");
+darkSystem.addEventListener("change", () => stored("theme") || setTheme(systemTheme()));
+byId("theme").addEventListener("click", () => {
+  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  stored("theme", theme);
+  setTheme(theme);
+});
+const remembered = stored("theme");
+setTheme(remembered === "dark" || remembered === "light" ? remembered : systemTheme());
+showAll();

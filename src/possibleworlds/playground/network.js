@@ -1,0 +1,231 @@
+// The networks with worlds, as possibleworlds/models/ has them, for one pair of formulas.
+//
+//   sat3(w, v) = u(W4^v w)      sat3(w, op(l, r)) = u(W1^op [l, r] + b1^op)      u(h) = h / |h|
+//   z = W_f [sat3(w, A), sat3(w, B)] + b_f, low where the world w refutes "A entails B"
+//   P(A entails B) = product of sigmoid(z) over worlds
+
+import { ARITY, isVariable, spans, variablesOf } from "./syntax.js";
+
+export const LETTERS = "abcdefghijklmnopqrstuvwxyz";
+const OPERATORS = "~&|>";
+const MAX_NODES = 4000;
+
+// Weights as they are in the page: the float32 arrays b1, f.bias, f.weight, w1, w4 in base64.
+export function readNetwork({ weights, settings }) {
+  const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
+  const numbers = Float64Array.from(new Float32Array(bytes.buffer));
+  const { size: d, world_size: k } = settings;
+  let start = 0;
+  const take = (length) => numbers.subarray(start, (start += length));
+  const [b1, bias, wf] = [take(4 * d), take(1)[0], take(2 * d)];
+  const w1 = Array.from({ length: 7 }, () => take(d * d)); // of each slot: ~, & left, & right, ...
+  const w4 = Array.from({ length: 26 }, () => take(k * d)); // of each variable
+  return { d, k, b1, bias, wf, w1, w4, ...settings };
+}
+
+// The formula rewritten into the operators that the networks know: ~ & | >.
+export function basic(rpn) {
+  const starts = spans(rpn);
+  const some = variablesOf(rpn)[0] ?? "p";
+  const constants = new Map([["1", [some, some, "~", "|"]], ["0", [some, some, "~", "&"]]]);
+  const out = [];
+  const todo = [rpn.length - 1];
+  while (todo.length) {
+    const place = todo.pop();
+    if (typeof place === "string") {
+      out.push(place);
+      continue;
+    }
+    const symbol = rpn[place];
+    const [right, left] = [place - 1, (starts[place - 1] ?? 0) - 1];
+    if (!(symbol in ARITY)) out.push(...(constants.get(symbol) ?? [symbol]));
+    else if (symbol === "~") todo.push("~", right);
+    else if (symbol === "=") todo.push("&", ">", left, right, ">", right, left);
+    else todo.push(symbol, right, left);
+    if (out.length > MAX_NODES) throw new Error(`more than ${MAX_NODES.toLocaleString("en")} symbols once ↔ is written out`);
+  }
+  return out;
+}
+
+// Which letter stands for which variable: its own name, or one that is still free.
+export function lettersFor(variables) {
+  if (variables.length > 26) throw new Error(`${variables.length} variables; the networks know 26`);
+  const isLetter = (name) => name.length === 1 && LETTERS.includes(name);
+  const free = [...LETTERS].filter((letter) => !variables.includes(letter));
+  return new Map(variables.map((name) => [name, isLetter(name) ? name : free.shift()]));
+}
+
+// A pair as nodes to be evaluated in this order, equal sub-formulas only once.
+//
+// `places` says which node each place of A and of B is, where they need no rewriting.
+export function compile(a, b) {
+  const letters = lettersFor(variablesOf(a, b));
+  const [nodes, known] = [[], new Map()];
+  const node = (op, left, right) => {
+    const key = `${op},${left},${right}`;
+    if (!known.has(key)) {
+      known.set(key, nodes.length);
+      nodes.push({ op, left, right });
+    }
+    return known.get(key);
+  };
+  const placesOf = (formula) => {
+    const rpn = basic(formula);
+    const stack = [];
+    const places = rpn.map((symbol) => {
+      const op = isVariable(symbol) ? -1 : OPERATORS.indexOf(symbol);
+      const right = op < 0 ? LETTERS.indexOf(letters.get(symbol)) : stack.pop();
+      stack.push(node(op, op > 0 ? stack.pop() : -1, right));
+      return stack.at(-1);
+    });
+    return { root: stack[0], places: rpn.length === formula.length ? places : null };
+  };
+  const [inA, inB] = [placesOf(a), placesOf(b)];
+  return { nodes, letters, a: inA.root, b: inB.root, places: [inA.places, inB.places] };
+}
+
+// out += x W, for W of d columns.
+function addProduct(out, outAt, x, xAt, matrix, rows, d) {
+  for (let i = 0, m = 0; i < rows; i++) {
+    const value = x[xAt + i];
+    for (let j = 0; j < d; j++, m++) out[outAt + j] += value * matrix[m];
+  }
+}
+
+// out += x W^T.
+function addTransposed(out, outAt, x, xAt, matrix, rows, d) {
+  for (let i = 0, m = 0; i < rows; i++) {
+    let sum = 0;
+    for (let j = 0; j < d; j++, m++) sum += x[xAt + j] * matrix[m];
+    out[outAt + i] += sum;
+  }
+}
+
+function normalise(vectors, at, d) {
+  let sum = 0;
+  for (let j = at; j < at + d; j++) sum += vectors[j] * vectors[j];
+  const scale = 1 / Math.max(Math.sqrt(sum), 1.1754943508222875e-38);
+  for (let j = at; j < at + d; j++) vectors[j] *= scale;
+  return scale;
+}
+
+const slotOf = (op, side) => Math.max(2 * op - 1, 0) + side;
+
+// One pair in one network, with the memory for its vectors.
+export class Evaluator {
+  constructor(network, pair) {
+    Object.assign(this, { network, pair });
+    const size = pair.nodes.length * network.d;
+    this.units = new Float64Array(size);
+    this.gradients = new Float64Array(size);
+    this.scales = new Float64Array(pair.nodes.length);
+  }
+
+  // z of the pair in one world; `units` then holds the vector of each node.
+  score(worlds, at) {
+    const { network: net, pair, units, scales } = this;
+    const { d } = net;
+    units.fill(0);
+    pair.nodes.forEach(({ op, left, right }, i) => {
+      const to = i * d;
+      if (op < 0) {
+        addProduct(units, to, worlds, at, net.w4[right], net.k, d);
+      } else {
+        for (let j = 0; j < d; j++) units[to + j] = net.b1[op * d + j];
+        if (op > 0) addProduct(units, to, units, left * d, net.w1[slotOf(op, 0)], d, d);
+        addProduct(units, to, units, right * d, net.w1[slotOf(op, op ? 1 : 0)], d, d);
+      }
+      scales[i] = normalise(units, to, d);
+    });
+    let z = net.bias;
+    for (let j = 0; j < d; j++) z += net.wf[j] * units[pair.a * d + j] + net.wf[d + j] * units[pair.b * d + j];
+    return z;
+  }
+
+  // The gradient of z with respect to the world, after `score`.
+  gradient(out) {
+    const { network: net, pair, units, gradients, scales } = this;
+    const { d } = net;
+    gradients.fill(0);
+    for (let j = 0; j < d; j++) {
+      gradients[pair.a * d + j] += net.wf[j];
+      gradients[pair.b * d + j] += net.wf[d + j];
+    }
+    out.fill(0);
+    for (let i = pair.nodes.length - 1; i >= 0; i--) {
+      const { op, left, right } = pair.nodes[i];
+      const at = i * d;
+      let dot = 0;
+      for (let j = at; j < at + d; j++) dot += gradients[j] * units[j];
+      for (let j = at; j < at + d; j++) gradients[j] = (gradients[j] - units[j] * dot) * scales[i];
+      if (op < 0) {
+        addTransposed(out, 0, gradients, at, net.w4[right], net.k, d);
+      } else {
+        if (op > 0) addTransposed(gradients, left * d, gradients, at, net.w1[slotOf(op, 0)], d, d);
+        addTransposed(gradients, right * d, gradients, at, net.w1[slotOf(op, op ? 1 : 0)], d, d);
+      }
+    }
+  }
+
+  // z in every world, [n], each put into the corner of [-1, 1]^k that it is nearest to.
+  scores(worlds) {
+    const rounded = roundWorlds(worlds, this.network);
+    const { k } = this.network;
+    return Float64Array.from({ length: worlds.length / k }, (_, i) => this.score(rounded, i * k));
+  }
+
+  // Move all worlds one step of fixed length down z, within [-1, 1].
+  step(worlds) {
+    const { k, step_length: length } = this.network;
+    const moved = Float64Array.from(worlds);
+    const down = new Float64Array(k);
+    for (let at = 0; at < worlds.length; at += k) {
+      this.score(worlds, at);
+      this.gradient(down);
+      const scale = length / Math.max(Math.hypot(...down), 1e-30);
+      for (let i = 0; i < k; i++) moved[at + i] = Math.max(-1, Math.min(1, worlds[at + i] - scale * down[i]));
+    }
+    return moved;
+  }
+
+  // What the network takes each node for, true or false, in the world that was scored last.
+  readNodes() {
+    return this.pair.nodes.map((_, i) => readsAsTrue(this.network, this.units, i * this.network.d));
+  }
+}
+
+export const roundWorlds = (worlds, network) => (network.binary_worlds ? worlds.map((x) => (x < 0 ? -1 : 1)) : worlds);
+
+// Whether a vector stands for something true: v counts as true in a world that refutes
+// "v entails not v" better than "not v entails v".
+function readsAsTrue({ d, w1, b1, wf }, vectors, at) {
+  const negated = Float64Array.from(b1.subarray(0, d));
+  addProduct(negated, 0, vectors, at, w1[0], d, d);
+  normalise(negated, 0, d);
+  let sum = 0;
+  for (let j = 0; j < d; j++) sum += (vectors[at + j] - negated[j]) * (wf[j] - wf[d + j]);
+  return sum < 0;
+}
+
+// What a world makes of a variable, by the network's own judgement.
+export function readLetter(network, worlds, at, letter) {
+  const vector = new Float64Array(network.d);
+  addProduct(vector, 0, worlds, at, network.w4[letter], network.k, network.d);
+  normalise(vector, 0, network.d);
+  return readsAsTrue(network, vector, 0);
+}
+
+export const logSigmoid = (z) => (z < 0 ? z - Math.log1p(Math.exp(z)) : -Math.log1p(Math.exp(-z)));
+
+export const logProbability = (scores) => scores.reduce((sum, z) => sum + logSigmoid(z), 0);
+
+// Numbers uniform on [-1, 1] that a seed repeats (mulberry32).
+export function randomWorlds(seed, n, k) {
+  let state = seed >>> 0;
+  return Float64Array.from({ length: n * k }, () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 31 - 1;
+  });
+}

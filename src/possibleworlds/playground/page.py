@@ -1,0 +1,137 @@
+"""Assemble the playground: one page that needs nothing beside itself, with two networks inside.
+
+The page opens from a file, without a server and without a network connection. Its sources are
+modules that Node tests as they are; here they are put into one script, in the order in which they
+import each other. A content security policy lets that script run and nothing else load.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import possibleworlds
+from possibleworlds.data.exam import ENTAILMENTS
+from possibleworlds.errors import UserError
+from possibleworlds.storage import write_text
+
+HERE = files("possibleworlds.playground")
+CHECKPOINTS = files("possibleworlds") / "checkpoints"
+NETWORKS = ("possibleworldnet", "guidedworldnet")
+WEIGHTS = ("b1", "f.bias", "f.weight", "w1", "w4")
+"""The arrays of a network, in the order in which the page reads them."""
+FALLACIES = [
+    ("affirming the consequent", "(p -> q) & q", "p"),
+    ("denying the antecedent", "(p -> q) & ~p", "~q"),
+    ("affirming a disjunct", "(p | q) & p", "~q"),
+    ("denying a conjunct", "~(p & q) & ~p", "q"),
+    ("converse of a conditional", "p -> q", "q -> p"),
+    ("inverse of a conditional", "p -> q", "~p -> ~q"),
+    ("from or to and", "p | q", "p & q"),
+    ("false dilemma", "(p -> r) & (q -> r)", "r"),
+    ("common cause", "(p -> q) & (p -> r)", "q -> r"),
+    ("weakening the antecedent", "p & q -> r", "p -> r"),
+]
+"""Names of the best known arguments that do not follow, beside the exam's entailments."""
+IMPORT = re.compile(r'^import .*? from "\./(\w+)\.js";\n', re.MULTILINE | re.DOTALL)
+EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+
+def assemble() -> str:
+    """Write the whole page, sources and weights together."""
+    style, script = source("style.css"), "".join(bundle("main"))
+    policy = f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}"
+    parts = {
+        "POLICY": policy,
+        "STYLE": f"<style>{style}</style>",
+        "DATA": f'<script type="application/json" id="data">{embedded(page_data())}</script>',
+        "SCRIPT": f'<script type="module">{script}</script>',
+        "VERSION": escape(possibleworlds.__version__),
+    }
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda match: parts[match[1]], source("page.html"))
+
+
+def source(name: str) -> str:
+    """Read one of the page's sources."""
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def bundle(module: str, done: set[str] | None = None) -> Iterator[str]:
+    """Give a module after all that it imports, each once, as parts of one script."""
+    done = set() if done is None else done
+    done.add(module)
+    text = source(f"{module}.js")
+    for match in IMPORT.finditer(text):
+        if match[1] not in done:
+            yield from bundle(match[1], done)
+    yield f"\n// {module}.js\n" + EXPORT.sub("", IMPORT.sub("", text))
+
+
+def digest(text: str) -> str:
+    """Name a script or style in a content security policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def embedded(value: object) -> str:
+    """Write JSON that cannot end the element it stands in."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def page_data() -> dict[str, Any]:
+    """Collect what the page holds beside its sources: networks, examples, pairs of each split."""
+    return {
+        "version": possibleworlds.__version__,
+        "networks": {name: network(name) for name in NETWORKS},
+        "examples": {
+            "Follows": [list(row) for row in ENTAILMENTS],
+            "Does not follow": [list(row) for row in FALLACIES],
+        },
+        "samples": samples(),
+    }
+
+
+def samples() -> dict[str, list[list[str]]]:
+    """Read the pairs of each split, as split,A,B,label lines."""
+    pairs: dict[str, list[list[str]]] = {}
+    for line in source("samples.csv").splitlines():
+        split, *pair = line.split(",")
+        pairs.setdefault(split, []).append(pair)
+    return pairs
+
+
+def network(name: str) -> dict[str, Any]:
+    """Give the weights and the settings of a pretrained network."""
+    folder = CHECKPOINTS / name
+    arrays = read_safetensors((folder / "model.safetensors").read_bytes())
+    weights = np.concatenate([arrays[key].ravel() for key in WEIGHTS]).astype("<f4")
+    settings = json.loads((folder / "run.json").read_text(encoding="utf-8"))["settings"]
+    return {"weights": base64.b64encode(weights.tobytes()).decode(), "settings": settings}
+
+
+def read_safetensors(content: bytes) -> dict[str, NDArray[np.float32]]:
+    """Read the arrays of a safetensors file, which must be of float32, without torch."""
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:start])
+    arrays = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        if entry["dtype"] != "F32":
+            raise UserError(f"{name} has numbers of type {entry['dtype']}, not F32")
+        first, last = entry["data_offsets"]
+        numbers = np.frombuffer(content[start + first : start + last], "<f4")
+        arrays[name] = numbers.reshape(entry["shape"])
+    return arrays
+
+
+def save(path: Path) -> None:
+    """Write the page to a file."""
+    write_text(path, assemble())

@@ -1,0 +1,113 @@
+// Syntax trees, each node coloured by its truth value in the chosen row or world.
+
+import { svg } from "./dom.js";
+import { ARITY, spans, toText } from "./syntax.js";
+
+const MAX_NODES_DRAWN = 400;
+const [LEVEL, GAP, RADIUS] = [54, 12, 16];
+const SIGN = { __proto__: null, "~": "¬", "&": "∧", "|": "∨", ">": "→", "=": "↔", "1": "⊤", "0": "⊥" };
+
+// Where each node of a formula goes: leaves from left to right, parents above the middle.
+export function layoutOf(rpn) {
+  const starts = spans(rpn);
+  const nodes = [];
+  const stack = [];
+  let right = 0;
+  rpn.forEach((symbol, place) => {
+    const label = SIGN[symbol] ?? (symbol.length > 14 ? `${symbol.slice(0, 13)}…` : symbol);
+    const half = Math.max(RADIUS, 5 * [...label].length + 6);
+    const children = stack.splice(stack.length - (ARITY[symbol] ?? 0));
+    let x = children.reduce((sum, child) => sum + nodes[child].x / children.length, 0);
+    if (!children.length) {
+      x = right + half;
+      right = x + half + GAP;
+    }
+    nodes.push({ place, symbol, label, half, children, x, parent: -1, level: 0, start: starts[place] });
+    for (const child of children) nodes[child].parent = place;
+    stack.push(place);
+  });
+  let depth = 0;
+  for (let place = rpn.length - 2; place >= 0; place--) {
+    nodes[place].level = nodes[nodes[place].parent].level + 1;
+    depth = Math.max(depth, nodes[place].level);
+  }
+  return { nodes, width: Math.max(right - GAP, 2 * RADIUS) + 8, height: depth * LEVEL + 2 * RADIUS + 24 };
+}
+
+// A drawn formula. `values` has for each place whether it is true, and, for a world, what the
+// network takes it for; `tell` is called with words about the node under the pointer.
+export class TreeView {
+  constructor(rpn, title, tell) {
+    Object.assign(this, { rpn, tell });
+    const { nodes, width, height } = layoutOf(rpn.length > MAX_NODES_DRAWN ? [] : rpn);
+    this.nodes = nodes;
+    const y = ({ level }) => level * LEVEL + RADIUS + 4;
+    const edges = nodes.filter(({ parent }) => parent >= 0).map((node) => {
+      const parent = nodes[node.parent];
+      return svg("line", { x1: node.x + 4, y1: y(node), x2: parent.x + 4, y2: y(parent) });
+    });
+    this.groups = nodes.map((node) => svg("g", {
+      class: "node", role: "treeitem", tabindex: "-1", "aria-level": node.level + 1,
+      transform: `translate(${node.x + 4} ${y(node)})`,
+      onpointerenter: () => this.point(node.place), onclick: () => this.focus(node.place),
+      onfocus: () => this.point(node.place), onkeydown: (event) => this.key(event, node),
+    },
+    svg("rect", { x: -node.half, y: -RADIUS, width: 2 * node.half, height: 2 * RADIUS, rx: RADIUS }),
+    svg("text", { class: "label", y: 1 }, node.label),
+    svg("text", { class: "value", x: node.half - 1, y: RADIUS + 2 })));
+    this.groups.at(-1)?.setAttribute("tabindex", "0");
+    this.edges = edges;
+    this.element = svg("svg", {
+      role: nodes.length ? "tree" : "img", "aria-label": title, width, height, viewBox: `0 0 ${width} ${height}`,
+    }, svg("g", { class: "edges", "aria-hidden": "true" }, edges), this.groups);
+    if (!nodes.length) this.element.append(svg("text", { x: 4, y: 24 }, "too large to draw"));
+  }
+
+  colour(values, judgements) {
+    this.values = values;
+    this.judgements = judgements;
+    this.groups.forEach((group, place) => {
+      const shown = judgements ? judgements[place] : values[place];
+      const differs = judgements && judgements[place] !== values[place];
+      group.setAttribute("class", `node ${shown ? "true" : "false"}${differs ? " differs" : ""}`);
+      group.setAttribute("aria-label", this.words(place));
+      group.lastChild.textContent = shown ? "T" : "F";
+      const edge = this.edges[place];
+      if (edge) edge.setAttribute("class", shown ? "true" : "false");
+    });
+  }
+
+  words(place) {
+    const text = toText(this.rpn.slice(this.nodes[place].start, place + 1));
+    const value = this.values[place];
+    if (this.judgements && this.judgements[place] !== value) {
+      return `${text} is ${value}, but the network takes it for ${this.judgements[place]}`;
+    }
+    return `${text} is ${value}`;
+  }
+
+  point(place) {
+    const { start } = this.nodes[place];
+    this.groups.forEach((group, i) => group.classList.toggle("within", i >= start && i <= place));
+    this.edges.forEach((edge, i) => edge.classList.toggle("within", i >= start && i < place));
+    this.tell(this.words(place));
+  }
+
+  focus(place) {
+    for (const group of this.groups) group.setAttribute("tabindex", "-1");
+    this.groups[place].setAttribute("tabindex", "0");
+    this.groups[place].focus();
+  }
+
+  key(event, node) {
+    const level = this.nodes.filter((other) => other.level === node.level).sort((one, other) => one.x - other.x);
+    const at = level.indexOf(node);
+    const target = {
+      ArrowUp: this.nodes[node.parent], ArrowDown: this.nodes[node.children[0]],
+      ArrowLeft: level[at - 1], ArrowRight: level[at + 1], Home: this.nodes.at(-1),
+    }[event.key];
+    if (!target) return;
+    event.preventDefault();
+    this.focus(target.place);
+  }
+}

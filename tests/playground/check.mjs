@@ -1,0 +1,79 @@
+// Compare what JavaScript makes of formulas, pairs and worlds with what Python made of them.
+//
+//   node check.mjs FOLDER-OF-THE-PAGE GOLDEN.json NETWORKS.json
+
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const [folder, goldenFile, networksFile] = process.argv.slice(2);
+const load = (name) => import(pathToFileURL(`${folder}/${name}.js`));
+const { parse, toText, MEANING, FormulaError } = await load("syntax");
+const { decideNow, assignmentOf, evaluate } = await load("truth");
+const { readNetwork, compile, Evaluator, readLetter, roundWorlds, logProbability } = await load("network");
+const golden = JSON.parse(readFileSync(goldenFile, "utf8"));
+const networks = JSON.parse(readFileSync(networksFile, "utf8"));
+
+const differences = [];
+const counts = { readings: 0, errors: 0, truth: 0, scores: 0, worlds: 0 };
+const largest = { z: 0, log_p: 0, worlds: 0 };
+const same = (what, one, other) => {
+  if (JSON.stringify(one) !== JSON.stringify(other)) differences.push([what, one, other]);
+};
+const near = (what, one, other, tolerance, kind) => {
+  const distance = Math.max(...one.map((x, i) => Math.abs(x - other[i])));
+  largest[kind] = Math.max(largest[kind], distance);
+  if (!(distance <= tolerance) || one.length !== other.length) differences.push([what, distance]);
+};
+
+same("spellings", [...MEANING].sort(), Object.entries(golden.meaning).sort());
+for (const { text, rpn, styles, message, place, problem } of golden.readings) {
+  let reading;
+  try {
+    reading = parse(text);
+  } catch (error) {
+    if (!(error instanceof FormulaError)) throw error;
+    counts.errors++;
+    if (problem !== undefined) same(text, error.problem, problem);
+    else same(text, [error.message, error.place], [message, place]);
+    continue;
+  }
+  counts.readings++;
+  same(text, reading, rpn);
+  for (const style in styles ?? {}) same(text, toText(reading, style), styles[style]);
+}
+
+for (const { a, b, countermodel, models } of golden.truth) {
+  counts.truth++;
+  const [premise, conclusion] = [parse(a), parse(b)];
+  const decision = decideNow([premise], conclusion);
+  const refuting = decision.countermodel === null ? null : assignmentOf(decision.variables, decision.countermodel);
+  same(`${a} |= ${b}`, refuting && Object.entries(Object.fromEntries(refuting)), countermodel && Object.entries(countermodel));
+  same(`models of ${a}`, decision.models, models);
+  if (refuting) same(`${a} in its countermodel`, [evaluate(premise, refuting), evaluate(conclusion, refuting)], [true, false]);
+}
+
+for (const [name, { worlds, n, rows }] of Object.entries(golden.networks)) {
+  const network = readNetwork(networks[name]);
+  for (const { a, b, letters, steps } of rows) {
+    const pair = compile(parse(a), parse(b));
+    const evaluator = new Evaluator(network, pair);
+    const title = `${name}: ${a} |= ${b}`;
+    same(title, Object.fromEntries(pair.letters), letters);
+    let [moved, done] = [Float64Array.from(worlds), 0];
+    for (const [count, expected] of Object.entries(steps)) {
+      for (; done < Number(count); done++) moved = evaluator.step(moved);
+      counts.worlds += n;
+      near(`${title} after ${count} steps`, [...moved], expected.worlds, 1e-4, "worlds");
+      const z = evaluator.scores(moved);
+      counts.scores += n;
+      near(`${title}, z after ${count} steps`, [...z], expected.z, 1e-4, "z");
+      near(`${title}, log P after ${count} steps`, [logProbability(z)], [expected.log_p], 1e-4, "log_p");
+      const rounded = roundWorlds(moved, network);
+      const read = Array.from({ length: n }, (_, i) =>
+        Array.from({ length: 26 }, (__, letter) => Number(readLetter(network, rounded, i * network.k, letter))));
+      same(`${title}, worlds read after ${count} steps`, read.flat(), expected.read);
+    }
+  }
+}
+
+console.log(JSON.stringify({ counts, largest, total: differences.length, differences: differences.slice(0, 20) }));
