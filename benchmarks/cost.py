@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/cost.py
 
-Both ready-trained networks, asked with different numbers of worlds and steps in one run on one
+Both pretrained networks, evaluated with different numbers of worlds and steps in one run on one
 thread, on generated pairs of the hard and the massive kind. Writes results/cost.json, the figure
 and the table of docs/guided-worlds.md.
 """
@@ -30,7 +30,7 @@ SETS = {
     "hard": Split("test_hard", 1000, (5, 10), (15, 20)),
     "massive": Split("test_massive", 1000, (20, 26), (20, 30), "mutated"),
 }
-ASKED = {
+EVALUATED = {
     "possibleworldnet": [(n, 0) for n in (16, 64, 256, 1024, 4096)],
     "guidedworldnet": [
         (worlds, steps)
@@ -56,7 +56,7 @@ def measure(folder: Path) -> dict[str, list[dict[str, Any]]]:
     for kind, split in SETS.items():
         file = folder / f"{split.name}.txt"
         data = Dataset(read(file))
-        for name, ways in ASKED.items():
+        for name, ways in EVALUATED.items():
             for worlds, steps in ways:
                 accuracy, cost = ask(name, worlds, steps, data)
                 evaluations = worlds * (steps + 1)
@@ -94,9 +94,9 @@ def table(found: dict[str, list[dict[str, Any]]]) -> str:
     ]
     for kind, ways in found.items():
         for it in ways:
-            asked = f"{it['worlds']} x {it['steps']}"
+            search = f"{it['worlds']} x {it['steps']}"
             shares = f"{100 * it['accuracy']:.1f} | {100 * it['sampling']:.1f}"
-            cells = [kind, it["network"], asked, f"{it['evaluations']:,}", shares]
+            cells = [kind, it["network"], search, f"{it['evaluations']:,}", shares]
             lines.append("| " + " | ".join([*cells, f"{it['ms']:.1f}"]) + " |")
     return "\n".join(lines)
 

@@ -1,8 +1,8 @@
-"""What limits guided worlds: how they are asked, and how they are trained.
+"""What limits guided worlds: how they are evaluated, and how they are trained.
 
     .venv/bin/python benchmarks/guided.py --out out/guided
 
-First the ready-trained network, asked with other lengths and numbers of steps. Then short trainings
+First the pretrained network with other lengths and numbers of steps. Then short trainings
 with one seed and one thread each, all else equal. Both are measured on the pairs of cost.py, which
 are generated ones of the hard and the massive kind. A finished run or answer is not repeated.
 Writes results/guided.json and the tables of docs/guided-worlds.md.
@@ -29,8 +29,8 @@ from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
 RESULTS = Path(__file__).parent.parent / "results" / "guided.json"
 DATA = {"wide": "1-10", "wider": "1-20"}
 """The training data, and how many variables their formulas have; operators are as many, or 0."""
-ASKED = {
-    "as it is: 64 worlds, 24 steps of 0.5": (64, 24, 0.5),
+EVALUATED = {
+    "default: 64 worlds, 24 steps of 0.5": (64, 24, 0.5),
     "steps of 0.125": (64, 24, 0.125),
     "steps of 0.25": (64, 24, 0.25),
     "steps of 1": (64, 24, 1.0),
@@ -44,7 +44,7 @@ SHORT = {"epochs": 1.5, "steps": 16, "evaluations": 2, "validation_rows": 500}
 BEGUN_WITH = {"unguided_fraction": 0.3, "training_worlds": 32, "training_evaluations": 128}
 """Where the search for a recipe began; what is not here is as it is now."""
 TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
-    "where it began": ("wide", {}),
+    "initial recipe": ("wide", {}),
     "steps of 0.5, not 1": ("wide", {"training_step_length": 0.5}),
     "steps of 2": ("wide", {"training_step_length": 2.0}),
     "1 to 4 steps, not 1 to 12": ("wide", {"training_steps": 4}),
@@ -73,9 +73,9 @@ def make_data(out: Path) -> None:
         command("generate", str(out / name), *kind, *pruned(tests))
 
 
-def asked(name: str, _: Path) -> Model:
-    """The ready-trained network, to be asked in another way."""
-    worlds, steps, length = ASKED[name]
+def evaluated(name: str, _: Path) -> Model:
+    """The pretrained network, with another search."""
+    worlds, steps, length = EVALUATED[name]
     model = load_model(SHIPPED / "guidedworldnet")
     model.settings = replace(model.settings, worlds=worlds, steps=steps, step_length=length)
     return model
@@ -96,7 +96,7 @@ def measured(kind: str, name: str, out: Path) -> dict[str, Any]:
     torch.set_num_threads(1)
     kept = out / f"{kind}, {name}.json"
     if not kept.exists():
-        make: Callable[[str, Path], Model] = {"asked": asked, "trained": trained}[kind]
+        make: Callable[[str, Path], Model] = {"evaluated": evaluated, "trained": trained}[kind]
         model = make(name, out)
         answers = {k: own_answers(model, out / "tests" / s.file) for k, s in SETS.items()}
         write_json(kept, {"name": name, "sets": answers})
@@ -106,9 +106,9 @@ def measured(kind: str, name: str, out: Path) -> dict[str, Any]:
 
 def table(found: list[dict[str, Any]]) -> str:
     """A line for each network: how much is right, and which way it errs."""
-    kinds = " | ".join(f"{kind}, % right | fooled | missed" for kind in SETS)
+    kinds = " | ".join(f"{kind}, % right | false refutations | missed" for kind in SETS)
     lines = [f"| | {kinds} | random rows, % right |", "| --- |" + " ---: |" * 7]
-    keys = ("accuracy", "entailments_fooled", "non_entailments_missed")
+    keys = ("accuracy", "false_refutations", "missed_countermodels")
     for one in found:
         cells = [f"{100 * answers[key]:.1f}" for answers in one["sets"].values() for key in keys]
         rows = " / ".join(f"{100 * answers['sampling']:.1f}" for answers in one["sets"].values())
@@ -123,12 +123,12 @@ def main() -> None:
     arguments = parser.parse_args()
     out = arguments.out
     make_data(out)
-    jobs = [("asked", name) for name in ASKED] + [("trained", name) for name in TRAINED]
+    jobs = [("evaluated", name) for name in EVALUATED] + [("trained", name) for name in TRAINED]
     with ProcessPoolExecutor(arguments.processes) as pool:
         calls = {job: pool.submit(measured, *job, out) for job in jobs}
     found = {
         kind: [call.result() for (of, _), call in calls.items() if of == kind]
-        for kind in ("asked", "trained")
+        for kind in ("evaluated", "trained")
     }
     runs = [read_run(out / name) for name in TRAINED]
     write_json(RESULTS, {"command": "python benchmarks/guided.py", **found, "runs": runs})

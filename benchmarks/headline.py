@@ -5,7 +5,7 @@
 FOLDER has the published sets, against which the training data are pruned. A finished run is not
 repeated, nor is an evaluation: on the published sets, and on generated ones of the massive and the
 exam kind. The seed that is best on generated validation data gives certified answers as well and
-becomes the ready-trained network. Writes results/NAME.json, the checkpoints in src/ and the tables
+becomes the pretrained network. Writes results/NAME.json, the checkpoints in src/ and the tables
 of docs/guided-worlds.md.
 """
 
@@ -97,8 +97,8 @@ def own_answers(model: Model, file: Path) -> dict[str, float]:
     return {
         "rows": len(found),
         "accuracy": 1 - (fooled + missed) / len(found),
-        "entailments_fooled": fooled / max(1, len(entailed)),
-        "non_entailments_missed": missed / max(1, len(others)),
+        "false_refutations": fooled / max(1, len(entailed)),
+        "missed_countermodels": missed / max(1, len(others)),
         "best_world_is_countermodel": sum(view.refutes for view in others) / max(1, len(others)),
         "evaluations": visits,
         "sampling": sampled(file, visits),
@@ -181,7 +181,7 @@ def figures_table(found: dict[str, Any]) -> str:
             line("the paper's", "", [value / 100 for value in paper])
         for seed in one["seeds"]:
             number = seed["run"]["seed"]
-            chosen = ", ready-trained" if number == one["best_seed"] else ""
+            chosen = ", pretrained" if number == one["best_seed"] else ""
             for whose, sets in seed["own"].items():
                 shown = f"{name}, seed {number}{chosen}"
                 line(shown, whose, [sets.get(s, {}).get("accuracy") for s in SETS])
@@ -199,7 +199,7 @@ def figures_table(found: dict[str, Any]) -> str:
 
 
 def draw_reasons(found: dict[str, Any]) -> None:
-    """How the ready-trained guided network comes to its answers, set by set."""
+    """How the pretrained guided network comes to its answers, set by set."""
     one = found["guidedworldnet"]
     own = next(s["own"] for s in one["seeds"] if s["run"]["seed"] == one["best_seed"])
     sets = [(whose, stem) for whose in own for stem in SETS if stem in own[whose]]
@@ -214,8 +214,8 @@ def draw_reasons(found: dict[str, Any]) -> None:
     left.set(ylim=(90, 101), ylabel="%", title="non-entailments whose best world is a countermodel")
     left.margins(x=0.08)
     places = np.arange(len(sets))
-    kinds = (("entailments_fooled", "entailments: fooled", "#D55E00"),)
-    kinds += (("non_entailments_missed", "non-entailments: missed", "#0072B2"),)
+    kinds = (("false_refutations", "false refutations", "#D55E00"),)
+    kinds += (("missed_countermodels", "missed countermodels", "#0072B2"),)
     for i, (key, label, colour) in enumerate(kinds):
         values = [100 * own[w][s][key] for w, s in sets]
         bars = right.bar(places + 0.4 * i - 0.2, values, 0.4, label=label, color=colour)
@@ -230,9 +230,9 @@ def draw_reasons(found: dict[str, Any]) -> None:
 
 
 def reasons_table(found: dict[str, Any]) -> str:
-    """How the ready-trained networks come to their answers."""
+    """How the pretrained networks come to their answers."""
     lines = [
-        "| network | set | entailments fooled | non-entailments missed "
+        "| network | set | false refutations | missed countermodels "
         "| best world is a countermodel | CPU ms a pair |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
     ]
@@ -245,8 +245,8 @@ def reasons_table(found: dict[str, Any]) -> str:
                     shares = [
                         percent(it[key])
                         for key in (
-                            "entailments_fooled",
-                            "non_entailments_missed",
+                            "false_refutations",
+                            "missed_countermodels",
                             "best_world_is_countermodel",
                         )
                     ]

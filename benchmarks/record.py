@@ -4,7 +4,7 @@
     .venv/bin/python benchmarks/record.py --out out/paper
 
 Writes results/paper.json, the tables of README.md and docs/results.md, what stands out in them, and
-the ready-trained benchmark networks in src/: of the three seeds of the selected settings the one
+the pretrained benchmark networks in src/: of the three seeds of the selected settings the one
 that is best on the published validation set, as in the paper. The networks with worlds are shipped
 by headline.py.
 Without --out only the tables are written, from what is on record.
@@ -51,7 +51,7 @@ def put_on_record(out: Path, commit: str) -> None:
 
 
 def ship(out: Path) -> None:
-    """Make the best seed of each searched network the ready-trained one."""
+    """Make the best seed of each searched network the pretrained one."""
     for model, network in read_sweep(out / "sweep")["networks"].items():
         runs = [out / "sweep" / "trials" / name for name in network["selection"]["seeds"]]
         found = {run: accuracies(run) for run in runs}
@@ -73,7 +73,7 @@ def accuracies(run: Path) -> dict[str, dict[str, float]]:
 
 
 def table(record: dict[str, Any]) -> str:
-    """Accuracies of the ready-trained networks, on published sets if any, and the paper's."""
+    """Accuracies of the pretrained networks, on published sets if any, and the paper's."""
     lines = [
         "| | " + " | ".join(name.removeprefix("test_") for name in SETS) + " | parameters |",
         "| --- |" + " ---: |" * (len(SETS) + 1),

@@ -1,4 +1,4 @@
-"""What the number of worlds does (section 5), and what reviewers of the paper asked about it.
+"""What the number of worlds does (section 5), and what reviewers of the paper wanted to know.
 
     .venv/bin/python benchmarks/worlds.py --out out/worlds
 
@@ -44,9 +44,9 @@ def studies() -> dict[str, dict[str, Settings]]:
             for name, prior in ((with_prior, {}), (without, NO_PRIOR))
         },
         "prior": {
-            "corners and own coordinates": {"worlds": 64},
-            "own coordinates only": {"worlds": 64, "binary_worlds": "false"},
-            "corners only": {"worlds": 64, "variable_prior": 0.0},
+            "binary worlds and variable prior": {"worlds": 64},
+            "variable prior only": {"worlds": 64, "binary_worlds": "false"},
+            "binary worlds only": {"worlds": 64, "variable_prior": 0.0},
             "neither": {"worlds": 64, **NO_PRIOR},
         },
         "drawing": {
@@ -70,8 +70,8 @@ def train(settings: Settings, epochs: float, out: Path) -> dict[str, Any]:
     return {"run": read_run(run), "history": history}
 
 
-def by_worlds_asked(data: Path) -> dict[str, dict[str, float]]:
-    """The accuracy of the ready-trained network, and of random rows, by their number."""
+def by_worlds_evaluated(data: Path) -> dict[str, dict[str, float]]:
+    """The accuracy of the pretrained network, and of random rows, by their number."""
     torch.set_num_threads(1)
     network = possibleworlds.load("possibleworldnet")
     rows = Dataset(read(data / "validate.txt"))
@@ -104,17 +104,17 @@ def draw(found: dict[str, Any]) -> None:
     left.set_yticks([0.3, 1, 3, 10, 30], ["0.3", "1", "3", "10", "30"], minor=False)
     left.minorticks_off()
     left.set_xlim(right=1.24 * steps[-1])
-    asked = found["by_worlds_asked"]
+    evaluated = found["by_worlds_evaluated"]
     for name, style in (("network", "o-"), ("sampling", "k:")):
-        values = [100 * found[name] for found in asked.values()]
+        values = [100 * found[name] for found in evaluated.values()]
         label = "worlds" if name == "network" else "random rows of the truth table"
-        right.plot([int(n) for n in asked], values, style, label=label)
+        right.plot([int(n) for n in evaluated], values, style, label=label)
     right.legend(frameon=False)
-    right.set(xlabel="worlds it is asked with, or rows", xscale="log", ylabel="accuracy, %")
-    right.set_xticks([int(n) for n in asked], list(asked), minor=False)
+    right.set(xlabel="worlds of the evaluation, or rows", xscale="log", ylabel="accuracy, %")
+    right.set_xticks([int(n) for n in evaluated], list(evaluated), minor=False)
     right.minorticks_off()
-    right.set_title("the ready-trained network, trained with 256", fontsize="medium")
-    left.set_title("trained and asked with as many worlds", fontsize="medium")
+    right.set_title("the pretrained network, trained with 256", fontsize="medium")
+    left.set_title("trained and evaluated with as many worlds", fontsize="medium")
     for axes in (left, right):
         axes.grid(alpha=0.3)
     FIGURES.mkdir(exist_ok=True)
@@ -133,7 +133,7 @@ def draw(found: dict[str, Any]) -> None:
     figure.savefig(FIGURES / "world-size.png", dpi=130)
 
 
-def table(runs: dict[str, Any], first: str, asked: dict[str, dict[str, float]]) -> str:
+def table(runs: dict[str, Any], first: str, evaluated: dict[str, dict[str, float]]) -> str:
     """A line for each run: accuracy at the end, that of as many random rows, and time."""
     lines = [
         f"| {first} | validation, % | as many random rows, % | training, minutes |",
@@ -141,7 +141,7 @@ def table(runs: dict[str, Any], first: str, asked: dict[str, dict[str, float]]) 
     ]
     for name, run in runs.items():
         accuracy = f"{100 * run['history'][-1]['validation']:.1f}"
-        rows = f"{100 * asked[str(run['run']['settings']['worlds'])]['sampling']:.1f}"
+        rows = f"{100 * evaluated[str(run['run']['settings']['worlds'])]['sampling']:.1f}"
         minutes = f"{run['run']['metrics']['seconds'] / 60:.1f}"
         lines.append(f"| {name} | {accuracy} | {rows} | {minutes} |")
     return "\n".join(lines)
@@ -171,12 +171,12 @@ def main() -> None:
             }
             for question, runs in wanted.items()
         },
-        "by_worlds_asked": by_worlds_asked(out / "data"),
+        "by_worlds_evaluated": by_worlds_evaluated(out / "data"),
     }
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     draw(found)
     for question, runs in found["studies"].items():
-        replace_part("worlds.md", question, table(runs, question, found["by_worlds_asked"]))
+        replace_part("worlds.md", question, table(runs, question, found["by_worlds_evaluated"]))
 
 
 if __name__ == "__main__":
