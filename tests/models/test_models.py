@@ -241,8 +241,8 @@ def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> Non
 def test_a_thousand_operators_are_no_limit() -> None:
     deep = "p" + "".join(f"{'pqrs'[i % 4]}{'&|>'[i % 3]}" for i in range(1000))
     for name in names():
-        answer = log_probabilities(small(name), Dataset(Pairs.of([(deep, "p", 1)])))
-        assert np.isfinite(answer).all()
+        log_probs = log_probabilities(small(name), Dataset(Pairs.of([(deep, "p", 1)])))
+        assert np.isfinite(log_probs).all()
 
 
 @pytest.mark.parametrize(
@@ -337,11 +337,11 @@ def test_convolutions_agree_with_those_of_one_sequence_alone(
 
     pieces = zip(sequences.symbols, sequences.lengths, strict=True)
     expected = torch.cat([alone(symbols[:length]) for symbols, length in pieces])
-    found = encoder(sequences)
-    assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    encodings = encoder(sequences)
+    assert_close(encodings, expected, rtol=1e-12, atol=1e-12)
     slope = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
     weights = list(encoder.parameters())
-    ours, theirs = (torch.autograd.grad((y * slope).sum(), weights) for y in (found, expected))
+    ours, theirs = (torch.autograd.grad((y * slope).sum(), weights) for y in (encodings, expected))
     for one, other in zip(ours, theirs, strict=True):
         assert_close(one, other, rtol=1e-10, atol=1e-10)
 
@@ -363,10 +363,10 @@ def test_lstms_agree_with_packed_sequences(
         enforce_sorted=False,
     )
     expected = torch.cat(encoder.lstm(packed)[1][0].unbind(0), -1)
-    found = encoder(sequences)
-    assert_close(found, expected, rtol=tolerance, atol=tolerance)
+    encodings = encoder(sequences)
+    assert_close(encodings, expected, rtol=tolerance, atol=tolerance)
     slope = torch.linspace(-1, 1, expected.numel(), dtype=precision).view_as(expected)
     weights = list(encoder.parameters())
-    ours, theirs = (torch.autograd.grad((y * slope).sum(), weights) for y in (found, expected))
+    ours, theirs = (torch.autograd.grad((y * slope).sum(), weights) for y in (encodings, expected))
     for one, other in zip(ours, theirs, strict=True):
         assert_close(one, other, rtol=tolerance, atol=tolerance)

@@ -158,8 +158,8 @@ def test_a_score_does_not_depend_on_the_rest_of_the_batch(name: str, batch: Batc
     def scores(part: Batch, rows: slice) -> Tensor:
         if isinstance(model, GuidedWorldNet):
             return model.search_and_evaluate(part, starts[rows], 2).z
-        answer: Tensor = model(part)
-        return answer
+        log_probs: Tensor = model(part)
+        return log_probs
 
     with torch.no_grad():
         everything = scores(batch, slice(None))

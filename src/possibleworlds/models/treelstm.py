@@ -78,6 +78,8 @@ class TreeLSTM(Model):
 
 
 class _Encode(torch.autograd.Function):
+    """The hidden state of each tree's root, (trees, d); rows are those of `Calls`."""
+
     @staticmethod
     def forward(
         ctx: Any,
@@ -90,15 +92,12 @@ class _Encode(torch.autograd.Function):
         b_binary: Tensor,
     ) -> Tensor:
         n, d = order.n_inner, leaf_h.shape[1]
-        h, c = leaf_h.new_empty(2, N_VARIABLES + n + 1, d)
+        h, c = leaf_h.new_empty(2, N_VARIABLES + n + 1, d)  # variables, inner nodes, zeros
         h[:N_VARIABLES], c[:N_VARIABLES] = leaf_h, leaf_c
         h[-1], c[-1] = 0.0, 0.0
         inner_h, inner_c = h[N_VARIABLES:], c[N_VARIABLES:]
-        x, old, tanh_c = (
-            leaf_h.new_empty(n, 2 * d),
-            leaf_h.new_empty(n, 2 * d),
-            leaf_h.new_empty(n, d),
-        )
+        x, old = leaf_h.new_empty(2, n, 2 * d)  # hidden states and cells of both arguments
+        tanh_c = leaf_h.new_empty(n, d)
         gates = leaf_h.new_zeros(n, 5 * d)  # zeros for the second forget gate of a negation
         inputs, results = x.split(order.sizes), gates.split(order.sizes)
         u, i, o, forget = gates.split([d, d, d, 2 * d], 1)

@@ -83,16 +83,19 @@ class TreeNet(Model):
 
 
 class _Encode(torch.autograd.Function):
+    """The vector of each tree's root, (trees, d); rows are those of `Calls`."""
+
     @staticmethod
     def forward(
         ctx: Any, order: Calls, embedding: Tensor, w13: Tensor, b13: Tensor, w2: Tensor
     ) -> Tensor:
         n, d = order.n_inner, embedding.shape[1]
-        vectors = embedding.new_empty(N_VARIABLES + n + 1, d)
+        vectors = embedding.new_empty(N_VARIABLES + n + 1, d)  # variables, inner nodes, zeros
         vectors[:N_VARIABLES] = embedding
         vectors[-1] = 0.0
         inner = vectors[N_VARIABLES:]
-        x, sums = embedding.new_empty(n, 2 * d), embedding.new_empty(n, 2 * d)
+        x = embedding.new_empty(n, 2 * d)  # both arguments of each inner node
+        sums = embedding.new_empty(n, 2 * d)  # h, and the input of the sigmoid
         scale = embedding.new_empty(n, 1)
         inputs, results = x.split(order.sizes), sums.split(order.sizes)
         linear, hidden = sums.split(d, 1)
