@@ -21,7 +21,8 @@ from pages import FIGURES, replace_part
 
 import possibleworlds
 from possibleworlds.data.files import read
-from possibleworlds.data.splits import Split, generate_folder
+from possibleworlds.data.generation import Split
+from possibleworlds.data.splits import generate_folder
 from possibleworlds.training.batches import Dataset
 
 RESULTS = Path(__file__).parent.parent / "results" / "cost.json"

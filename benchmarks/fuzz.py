@@ -33,7 +33,7 @@ from possibleworlds.cli.console import cores
 from possibleworlds.data.files import format_rows, read_pairs
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
-from possibleworlds.logic.syntax import MEANING, parse, render
+from possibleworlds.logic.syntax import MEANING, parse, published, render
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.parallel import ordered_map
 from possibleworlds.storage import write_json
@@ -142,7 +142,8 @@ def formula_input(rng: random.Random) -> str:
     if kind < 0.3:
         return os.fsdecode(rng.randbytes(rng.randrange(40)))  # as it comes from a command line
     rpn = random_rpn(rng, NAMES, "~&|>=")
-    text = render(rpn, rng.choice(("unicode", "ascii", "latex", "published")), {})
+    style = rng.choice(("unicode", "ascii", "latex", "published"))
+    text = published(rpn) if style == "published" else render(rpn, style, {})
     if kind < 0.35:
         return text
     return spoiled(rng, text, STRANGE if rng.random() < 0.2 else SIGNS)

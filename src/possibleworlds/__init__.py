@@ -2,6 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from possibleworlds.data.files import read
+from possibleworlds.data.generation import generate, stream
+from possibleworlds.data.pairs import Pair, Pairs
+from possibleworlds.data.splits import paper_splits
 from possibleworlds.errors import UserError
 from possibleworlds.logic import (
     Formula,
@@ -9,7 +13,6 @@ from possibleworlds.logic import (
     countermodel,
     entails,
     equivalent,
-    evaluate,
     parse,
     to_text,
 )
@@ -30,13 +33,18 @@ def load(run: "str | Path") -> "Network":
 __version__ = "0.2.0"
 __all__ = [
     "Formula",
+    "Pair",
+    "Pairs",
     "UserError",
     "count_models",
     "countermodel",
     "entails",
     "equivalent",
-    "evaluate",
+    "generate",
     "load",
+    "paper_splits",
     "parse",
+    "read",
+    "stream",
     "to_text",
 ]

@@ -12,20 +12,19 @@ from hypothesis import strategies as st
 
 from possibleworlds.data.exam import ENTAILMENTS
 from possibleworlds.data.files import read_pairs
+from possibleworlds.data.generation import KeySet, Split
 from possibleworlds.data.keys import pair_key
 from possibleworlds.data.splits import (
     PRESETS,
-    Seen,
-    Split,
     free_splits,
     generate_folder,
-    paper_splits,
+    paper_layout,
     read_manifest,
 )
 from possibleworlds.errors import UserError
 from possibleworlds.storage import sha256
 
-TINY = paper_splits(200, 40, 40, 40, 40, 20)
+TINY = paper_layout(200, 40, 40, 40, 40, 20)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -258,7 +257,7 @@ def test_more_rows_than_there_are_is_said_not_tried_for_ever(tmp_path: Path) -> 
 
 @given(st.lists(st.lists(st.integers(1, 60), max_size=4), max_size=30))
 def test_seen_is_a_set(units: list[list[int]]) -> None:
-    seen, expected = Seen(120), set[int]()
+    seen, expected = KeySet(120), set[int]()
     for unit in units:
         new = len(set(unit)) == len(unit) and expected.isdisjoint(unit)
         assert seen.add_new(unit) == new

@@ -4,14 +4,14 @@ from pathlib import Path
 import pytest
 
 from possibleworlds.data.files import data_files
-from possibleworlds.data.splits import generate_folder, paper_splits
+from possibleworlds.data.splits import generate_folder, paper_layout
 from possibleworlds.data.verify import Problem, Summary, unbalanced, verify
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    generate_folder(folder, paper_splits(120, 40, 40, 40, 40, 20), seed=1)
+    generate_folder(folder, paper_layout(120, 40, 40, 40, 40, 20), seed=1)
     return folder
 
 

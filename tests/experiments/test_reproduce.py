@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from possibleworlds.cli import experiments
-from possibleworlds.data.splits import free_splits, generate_folder, paper_splits
+from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import reproduce
 from possibleworlds.experiments.engines import LocalEngine
@@ -33,7 +33,7 @@ def tiny(budget: Budget | None = None) -> Preset:
         Planned("possibleworldnet", {**TINY, "size": 4, "worlds": 2}, is_result=True),
         *reproduce.one_sided(TINY, ("linear-bow",)),
     ]
-    data = paper_splits(160, 40, 40, 40, 40, 20)
+    data = paper_layout(160, 40, 40, 40, 40, 20)
     naive = free_splits(80, (1, 5), (1, 5), "naive")
     return Preset({"data": data, "naive": naive}, runs, budget, "Everything is tiny.")
 
@@ -58,7 +58,7 @@ def report(work: Reproduction) -> None:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("done")
-    generate_folder(out / "theirs", paper_splits(4, 4, 40, 4, 4, 4)[3:4], 7)
+    generate_folder(out / "theirs", paper_layout(4, 4, 40, 4, 4, 4)[3:4], 7)
     work = at_work(tiny(), out / "out", (out / "theirs",))
     finish(work)
     report(work)

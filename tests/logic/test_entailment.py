@@ -38,7 +38,7 @@ def test_truth_tables_agree_with_plain_recursion(formula: Formula) -> None:
         assignment = {name: bool(row >> j & 1) for j, name in enumerate(names)}
         expected = truth_by_recursion(formula, assignment)
         assert bool(table >> row & 1) == expected
-        assert pw.evaluate(formula, assignment) == expected
+        assert formula.evaluate(assignment) == expected
     assert pw.count_models(formula) == table.bit_count()
 
 
@@ -56,8 +56,8 @@ def test_table_sampling_and_solvers_agree(a: Formula, b: Formula) -> None:
         model = pw.countermodel(a, b, solver)
         assert (model is None) == expected
         if model is not None:
-            assert pw.evaluate(a, model)
-            assert not pw.evaluate(b, model)
+            assert a.evaluate(model)
+            assert not b.evaluate(model)
             assert set(model) == {*a.variables, *b.variables}
 
 
@@ -94,7 +94,7 @@ def test_text_is_taken_everywhere() -> None:
     assert pw.countermodel("p | q", "q") == {"p": True, "q": False}
     assert pw.count_models("p | q") == 3
     assert pw.equivalent("p -> q", "~p | q")
-    assert pw.evaluate("p <-> ⊤", {"p": True})
+    assert pw.parse("p <-> ⊤").evaluate({"p": True})
 
 
 def test_many_variables_are_no_limit_for_entailment() -> None:
@@ -102,7 +102,7 @@ def test_many_variables_are_no_limit_for_entailment() -> None:
     assert pw.entails(f"x0 & {chain}", "x300")
     model = pw.countermodel(f"x300 & {chain}", "x0")
     assert model is not None
-    assert pw.evaluate(f"x300 & {chain}", model)
+    assert pw.parse(f"x300 & {chain}").evaluate(model)
     assert not model["x0"]
 
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(UserError, match="too long"):
         pw.count_models(" | ".join(f"x{i}" for i in range(COUNTED_VARIABLES + 1)))
     with pytest.raises(UserError, match="'q'"):
-        pw.evaluate("p & q", {"p": True})
+        pw.parse("p & q").evaluate({"p": True})
 
 
 def test_deep_formulas_are_decided() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from possibleworlds.errors import UserError
-from possibleworlds.logic import Formula, evaluate, parse
+from possibleworlds.logic import Formula, parse
 from possibleworlds.logic.alphabet import ARITY
 from possibleworlds.logic.formula import levels
 from tests.conftest import formulas
@@ -65,7 +65,7 @@ def test_basic_form_has_four_operators_and_the_same_meaning(formula: Formula) ->
     names = sorted({*formula.variables, *basic.variables})
     for values in product((False, True), repeat=len(names)):
         assignment = dict(zip(names, values, strict=True))
-        assert evaluate(formula, assignment) == evaluate(basic, assignment)
+        assert formula.evaluate(assignment) == basic.evaluate(assignment)
 
 
 def test_too_many_nested_equivalences_are_refused_not_attempted() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from possibleworlds.errors import UserError
-from possibleworlds.logic import Formula, FormulaError, evaluate, parse, to_text
+from possibleworlds.logic import Formula, FormulaError, parse, to_text
 from possibleworlds.logic.syntax import MEANING, Style
 from tests.conftest import formulas
 
@@ -106,7 +106,7 @@ def test_depth_is_no_limit(text: str) -> None:
     formula = parse(text)
     for style in STYLES:
         assert parse(to_text(formula, style)) == formula
-    assert evaluate(formula, dict.fromkeys(formula.variables, True))
+    assert formula.evaluate(dict.fromkeys(formula.variables, True))
     assert formula.basic() == formula
     assert hash(formula) == hash(parse(text))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from possibleworlds.data.splits import free_splits, generate_folder, paper_splits
+from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import sweep
 from possibleworlds.experiments.evaluations import evaluate_into, pending_tasks, read_evaluations
@@ -269,7 +269,7 @@ def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tiny networks trained for a moment, for every part of a report."""
     folder = tmp_path_factory.mktemp("report")
-    generate_folder(folder / "data", paper_splits(160, 40, 40, 40, 40, 20), 0)
+    generate_folder(folder / "data", paper_layout(160, 40, 40, 40, 40, 20), 0)
     generate_folder(folder / "naive", free_splits(80, (1, 5), (1, 5), "naive"), 0)
     small = {"epochs": 1, "evaluations": 2}
     jobs: dict[str, tuple[str, str, dict[str, Any], int]] = {

@@ -51,7 +51,7 @@ def test_an_assignment_refutes_where_it_makes_a_true_and_b_false(
     bits = refuting(Pairs.of([(a, b, 0)]), 0, assignments)
     for i, assignment in enumerate(assignments):
         named = dict(zip(LETTERS, map(bool, assignment), strict=True))
-        a_true, b_true = (possibleworlds.evaluate(Formula(tuple(f)), named) for f in (a, b))
+        a_true, b_true = (Formula(tuple(f)).evaluate(named) for f in (a, b))
         assert bool(bits >> i & 1) == (a_true and not b_true)
 
 
@@ -64,8 +64,8 @@ def test_no_network_certifies_a_false_refutation(pairs: list[tuple[str, str]]) -
     assert len(found) == len(pairs)
     for (a, b), countermodel in zip(pairs, found, strict=True):
         if countermodel is not None:
-            assert possibleworlds.evaluate(Formula(tuple(a)), countermodel)
-            assert not possibleworlds.evaluate(Formula(tuple(b)), countermodel)
+            assert Formula(tuple(a)).evaluate(countermodel)
+            assert not Formula(tuple(b)).evaluate(countermodel)
     alone = certify(model, Dataset(Pairs.of([(*pairs[-1], 0)])))
     assert alone[0] == found[-1]
 

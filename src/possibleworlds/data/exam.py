@@ -4,9 +4,9 @@ from itertools import chain
 
 import numpy as np
 
-from possibleworlds.data.fourtuples import Row
 from possibleworlds.data.keys import pair_key
 from possibleworlds.data.mutate import exchanges, small_changes
+from possibleworlds.data.pairs import Pair
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import parse
@@ -106,16 +106,16 @@ ENTAILMENTS = [
 """Name, A, B; every A entails its B, and no two pairs are equal up to renaming."""
 
 
-def exam_pairs(rng: np.random.Generator) -> list[list[Row]]:
-    """Rows (A, B, 1), (A, B*, 0): B* by an exchange where one works, else by a small change."""
-    found: list[list[Row]] = []
-    seen: set[int] = set()
+def exam_pairs(rng: np.random.Generator) -> list[list[Pair]]:
+    """Build (A, B, 1), (A, B*, 0): B* by an exchange where one works, else by a small change."""
+    units: list[list[Pair]] = []
+    keys: set[int] = set()
     for _, premise, conclusion in ENTAILMENTS:
         a, b = "".join(parse(premise).rpn), "".join(parse(conclusion).rpn)
         for mutant in chain(exchanges(rng, b), small_changes(rng, b, letters=LETTERS_OF_EXAM)):
             key = pair_key(a, mutant)
-            if key not in seen and not entails(Formula(tuple(a)), Formula(tuple(mutant))):
-                seen.add(key)
-                found.append([(a, b, 1), (a, mutant, 0)])
+            if key not in keys and not entails(Formula(tuple(a)), Formula(tuple(mutant))):
+                keys.add(key)
+                units.append([Pair(a, b, True), Pair(a, mutant, False)])
                 break
-    return found
+    return units

@@ -6,11 +6,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from possibleworlds.data.heuristics import BIT, Heuristics, Literals, literals, nothing_new
+from possibleworlds.data.heuristics import Heuristics, Literals, literals, nothing_new
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
-from possibleworlds.logic.syntax import FormulaError, parse, render
+from possibleworlds.logic.syntax import FormulaError, parse, published
 from possibleworlds.storage import atomic_write, sha256
 
 FIELDS = "A,B,E,H1,H2,H3"
@@ -22,23 +22,9 @@ TRAINING_FILES = ("train.txt", "validate.txt")
 T = TypeVar("T")
 
 
-def published(rpn: str) -> str:
-    """A formula that was sampled, in the published form."""
-    stack: list[str] = []
-    for symbol in rpn:
-        if symbol in BIT:
-            stack.append(symbol)
-        elif symbol == "~":
-            stack[-1] = f"~({stack[-1]})"
-        else:
-            right = stack.pop()
-            stack[-1] = f"({stack[-1]}{symbol}{right})"
-    return stack[0]
-
-
 @lru_cache(maxsize=1 << 12)
 def from_published(text: str) -> str:
-    """A formula of a data file, of any depth, in reverse Polish order."""
+    """Read a formula of a data file, of any depth, as reverse Polish notation."""
     rpn: list[str] = []
     operators: list[str] = []
     for symbol in text:
@@ -49,7 +35,7 @@ def from_published(text: str) -> str:
         elif "a" <= symbol <= "z":
             rpn.append(symbol)
     try:
-        if render(Formula(tuple(rpn)).rpn, "published", {}) == text:
+        if published(Formula(tuple(rpn)).rpn) == text:
             return "".join(rpn)
     except UserError:
         pass
@@ -58,7 +44,7 @@ def from_published(text: str) -> str:
 
 
 def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
-    """The lines of a data file for rows that may share formulas, ends of lines included."""
+    """Write rows, which may share formulas, as lines of a data file."""
     known: dict[str, tuple[str, Literals]] = {}
     lines = ""
     for a, b, label in rows:
@@ -89,7 +75,7 @@ def parse_line(line: str) -> tuple[Pair, Heuristics]:
 
 
 def raw_lines(path: Path) -> Iterator[str]:
-    """The lines of a data file as they stand, whatever bytes they hold."""
+    """Iterate over the lines of a data file, whatever bytes they hold."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
             yield from file
@@ -98,7 +84,7 @@ def raw_lines(path: Path) -> Iterator[str]:
 
 
 def read_pairs(path: Path) -> Iterator[Pair]:
-    """The rows of a data file; the first bad line is an error that names it."""
+    """Iterate over the pairs of a data file; the first bad line is an error that names it."""
     number = 0
     for number, line in enumerate(raw_lines(path), 1):
         try:
@@ -128,25 +114,25 @@ def fingerprint(folder: Path) -> dict[str, str]:
 
 
 def in_blocks(lines: Iterator[T]) -> Iterator[list[T]]:
-    """The lines or rows of a file, some at a time."""
+    """Group lines or rows into blocks."""
     while block := list(islice(lines, LINES_AT_ONCE)):
         yield block
 
 
 def data_files(paths: list[Path]) -> list[Path]:
-    """The data files named, each once, with a folder standing for the .txt files in it."""
-    found: dict[Path, Path] = {}
+    """List data files, each once; a folder stands for the .txt files in it."""
+    files: dict[Path, Path] = {}
     for path in paths:
         inside = sorted(path.glob("*.txt")) if path.is_dir() else [path]
         if not inside:
             raise UserError(f"{path}: a folder without .txt files")
         for file in inside:
-            found.setdefault(file.resolve(), file)
-    return list(found.values())
+            files.setdefault(file.resolve(), file)
+    return list(files.values())
 
 
 def count_lines(path: Path) -> int:
-    """The number of lines of a file."""
+    """Count the lines of a file."""
     try:
         with path.open("rb") as file:
             return sum(1 for _ in file)

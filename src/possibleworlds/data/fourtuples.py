@@ -5,21 +5,19 @@ from itertools import islice
 import numpy as np
 
 from possibleworlds.data.groups import Group
+from possibleworlds.data.pairs import Pair
 
 ENTAILMENTS = 250
-"""How many entailments a group looks at, trivial ones included."""
-
-Row = tuple[str, str, int]
-"""A pair of formulas in reverse Polish order, and whether the first entails the second."""
+"""How many entailments of a group are examined, trivial ones included."""
 
 
-def four_tuples(group: Group) -> list[list[Row]]:
-    """Rows (A1, B1, 1), (A2, B2, 1), (A1, B2, 0), (A2, B1, 0) from a group's entailments."""
+def four_tuples(group: Group) -> list[list[Pair]]:
+    """Match a group's entailments to (A1, B1, 1), (A2, B2, 1), (A1, B2, 0), (A2, B1, 0)."""
     # Neither what follows from a contradiction nor what implies a tautology can be refuted: such
-    # pairs are in no 4-tuple, and count only towards the number looked at.
+    # pairs are in no 4-tuple, and count only towards the number examined.
     useful = group.unrefuted & ~group.contradictions[:, None] & ~group.tautologies
     share = int(np.count_nonzero(useful)) / max(1, int(np.count_nonzero(group.unrefuted)))
-    found = []
+    units = []
     used_left: set[int] = set()
     used_right: set[int] = set()
     waiting: list[tuple[int, int]] = []
@@ -32,8 +30,9 @@ def four_tuples(group: Group) -> list[list[Row]]:
             if not group.entails(i1, j2) and not group.entails(i2, j1):
                 del waiting[place]
                 a1, b1, a2, b2 = group.left(i1), group.right(j1), group.left(i2), group.right(j2)
-                found.append([(a1, b1, 1), (a2, b2, 1), (a1, b2, 0), (a2, b1, 0)])
+                entailments = [Pair(a1, b1, True), Pair(a2, b2, True)]
+                units.append([*entailments, Pair(a1, b2, False), Pair(a2, b1, False)])
                 break
         else:
             waiting.append((i2, j2))
-    return found
+    return units

@@ -43,7 +43,7 @@ class Group:
     """Formulas over one set of variables, and what is known of their entailments."""
 
     formulas: list[str]
-    """All formulas in reverse Polish order, left side first."""
+    """All formulas in reverse Polish notation, left side first."""
     unrefuted: NDArray[np.bool_]
     """Whether, for each left and each right formula, no row has them true and false."""
     contradictions: NDArray[np.bool_]
@@ -54,11 +54,11 @@ class Group:
     """Whether the rows were the whole truth table."""
 
     def left(self, i: int) -> str:
-        """Left formula i, in reverse Polish order."""
+        """Look up left formula i."""
         return self.formulas[i]
 
     def right(self, j: int) -> str:
-        """Right formula j, in reverse Polish order."""
+        """Look up right formula j."""
         return self.formulas[SIDE + j]
 
     def entails(self, i: int, j: int) -> bool:
@@ -68,30 +68,26 @@ class Group:
         return self.exact or not satisfiable((self.left(i), True), (self.right(j), False))
 
     def entailments(self, among: NDArray[np.bool_] | bool = True) -> Iterator[tuple[int, int]]:
-        """The pairs i, j where left formula i entails right formula j."""
+        """Iterate over the pairs i, j where left formula i entails right formula j."""
         pairs = in_order(self.unrefuted & among)
         return pairs if self.exact else (pair for pair in pairs if self.entails(*pair))
 
-    def non_entailments(self) -> Iterator[tuple[int, int]]:
-        """The pairs i, j where some row refutes that left formula i entails right formula j."""
-        return in_order(~self.unrefuted)
-
 
 def in_order(holds: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """The pairs of formulas for which something holds, in the order of trying."""
+    """List the pairs of formulas for which something holds, in the order of trying."""
     tries = np.flatnonzero(holds.take(TRIES))
     return zip(LEFTS.take(tries).tolist(), RIGHTS.take(tries).tolist(), strict=True)
 
 
 def satisfiable(*asserted: tuple[str, bool]) -> bool:
-    """Whether formulas in reverse Polish order can have their truth values together."""
+    """Whether formulas can have their truth values together."""
     return find_model([(Formula(tuple(rpn)), value) for rpn, value in asserted]) is not None
 
 
 def sample_groups(
     rng: np.random.Generator, count: int, variables: Range, operators: Range
 ) -> list[Group]:
-    """Groups whose numbers of variables and of operators are uniform within bounds."""
+    """Sample groups whose numbers of variables and of operators are uniform within bounds."""
     sizes = rng.integers(*variables, count, endpoint=True)
     numbers = rng.integers(*operators, (count, 2 * SIDE), endpoint=True)
     codes = sample_codes(rng, numbers.ravel(), np.repeat(sizes, 2 * SIDE))
@@ -112,7 +108,7 @@ def sample_groups(
 
 
 def compare(formulas: list[str], words: Words, exact: bool) -> Group:
-    """A group from its formulas and their truth values."""
+    """Find the entailments of a group from the truth values of its formulas."""
     by_word = np.ascontiguousarray(words.T)
     left, not_right = by_word[:, :SIDE], ~by_word[:, SIDE:]
     refuting = np.bitwise_or.reduce(left[:, :, None] & not_right[:, None], axis=0)

@@ -1,6 +1,6 @@
 """What can be guessed without reasoning: the three heuristics published beside each row."""
 
-from possibleworlds.logic.alphabet import LETTERS
+from possibleworlds.logic.alphabet import IMPLIES, LETTERS, NOT
 
 Literals = tuple[int, int]
 Heuristics = tuple[bool, bool, bool]
@@ -8,7 +8,7 @@ BIT = {letter: 1 << i for i, letter in enumerate(LETTERS)}
 
 
 def literals(rpn: str) -> Literals:
-    """The variables that stand plain and negated in the negation normal form, as bit sets."""
+    """Compute the variables that occur plain and negated in negation normal form, as bit sets."""
     plain = negated = 0
     positive = True
     waiting: list[bool] = []
@@ -21,15 +21,16 @@ def literals(rpn: str) -> Literals:
                 negated |= bit
             if waiting:
                 positive = waiting.pop()
-        elif symbol == "~":
+        elif symbol == NOT:
             positive = not positive
         else:
-            waiting.append(positive is not (symbol == ">"))
+            # The right side is read next; the left one of → is negated in the normal form.
+            waiting.append(positive != (symbol == IMPLIES))
     return plain, negated
 
 
 def nothing_new(a: Literals, b: Literals) -> tuple[bool, bool]:
-    """H2 and H3, from the literals of two formulas."""
+    """Compute H2 and H3 from the literals of two formulas."""
     (plain_a, negated_a), (plain_b, negated_b) = a, b
     new_plain, new_negated = plain_b & ~plain_a, negated_b & ~negated_a
     new_variables = (new_plain | new_negated) & ~(plain_a | negated_a)

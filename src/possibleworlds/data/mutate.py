@@ -5,8 +5,8 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from possibleworlds.data.fourtuples import Row
 from possibleworlds.data.groups import Group
+from possibleworlds.data.pairs import Pair
 from possibleworlds.logic.alphabet import ARITY, NOT, OPERATORS
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula, spans
@@ -16,13 +16,13 @@ TRIES = 20
 """How many mutations of a formula are tried before its pair is given up."""
 
 
-def mutated_pairs(group: Group, rng: np.random.Generator) -> list[list[Row]]:
-    """Rows (A, B, 1), (A, B*, 0), where B* is B with two sub-formulas exchanged."""
-    found: list[list[Row]] = []
+def mutated_pairs(group: Group, rng: np.random.Generator) -> list[list[Pair]]:
+    """Build (A, B, 1), (A, B*, 0), where B* is B with two sub-formulas exchanged."""
+    units: list[list[Pair]] = []
     used_left: set[int] = set()
     used_right: set[int] = set()
     for i, j in group.entailments(~group.contradictions[:, None]):
-        if len(found) == OF_A_GROUP:
+        if len(units) == OF_A_GROUP:
             break
         if i in used_left or j in used_right:
             continue
@@ -31,13 +31,13 @@ def mutated_pairs(group: Group, rng: np.random.Generator) -> list[list[Row]]:
         a, b = group.left(i), group.right(j)
         for mutant in islice(exchanges(rng, b), TRIES):
             if not entails(Formula(tuple(a)), Formula(tuple(mutant))):
-                found.append([(a, b, 1), (a, mutant, 0)])
+                units.append([Pair(a, b, True), Pair(a, mutant, False)])
                 break
-    return found
+    return units
 
 
 def exchanges(rng: np.random.Generator, rpn: str) -> Iterator[str]:
-    """The formulas made by exchanging two different, separate sub-formulas, in random order."""
+    """Exchange two different, disjoint sub-formulas in every possible way, in random order."""
     slices = [(start, end + 1) for end, start in enumerate(spans(rpn))]
     separate = [(x, y) for x, y in combinations(slices, 2) if x[1] <= y[0]]
     for i in rng.permutation(len(separate)):
@@ -47,7 +47,7 @@ def exchanges(rng: np.random.Generator, rpn: str) -> Iterator[str]:
 
 
 def small_changes(rng: np.random.Generator, rpn: str, letters: str) -> Iterator[str]:
-    """The formulas made by changing one operator or variable or moving one negation, at random."""
+    """Change one operator or variable or move one negation in every way, in random order."""
     binary = [operator for operator in OPERATORS if ARITY[operator] == 2]
     changed: set[str] = set()
     for place, symbol in enumerate(rpn):

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from possibleworlds.data.fourtuples import Row
 from possibleworlds.data.groups import SIDE, Group
+from possibleworlds.data.pairs import Pair
 
 
-def naive_pairs(groups: Sequence[Group]) -> list[list[Row]]:
-    """An entailment, then a non-entailment, and so on, each sampled until it came out so."""
-    sampled: tuple[list[Row], list[Row]] = ([], [])
+def naive_pairs(groups: Sequence[Group]) -> list[list[Pair]]:
+    """Sample entailments and non-entailments independently, and pair them up."""
+    sampled: tuple[list[Pair], list[Pair]] = ([], [])
     for i in range(SIDE):
         for group in groups:
-            label = int(group.entails(i, i))
-            sampled[label].append((group.left(i), group.right(i), label))
+            label = group.entails(i, i)
+            sampled[label].append(Pair(group.left(i), group.right(i), label))
     negative, positive = sampled
     return [[yes, no] for yes, no in zip(positive, negative, strict=False)]

@@ -13,7 +13,7 @@ SHOWN_VALUES = 40
 
 
 def check_drawable(path: Path) -> None:
-    """Complain of a picture that could not be written, before there is anything to draw."""
+    """Raise UserError if a figure cannot be written there, before there is anything to draw."""
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
@@ -52,23 +52,23 @@ def plot_distributions(statistics: FileStatistics, path: Path) -> None:
 
 
 def draw(axis, title: str, comparison: Comparison) -> None:  # type: ignore[no-untyped-def]
-    """One feature: the shares of its values among positives and negatives, side by side."""
+    """Draw the frequencies of a feature's values among positives and negatives, side by side."""
     from matplotlib.ticker import MaxNLocator
 
-    seen = sorted(comparison.positive.keys() | comparison.negative.keys())
-    values = seen[:SHOWN_VALUES]
+    values = sorted(comparison.positive.keys() | comparison.negative.keys())
+    shown = values[:SHOWN_VALUES]
     for label, counts, colour, shift in (
         ("A entails B", comparison.positive, BLUE, -0.2),
         ("A does not entail B", comparison.negative, ORANGE, 0.2),
     ):
-        places = [value + shift for value in values]
-        axis.bar(places, shares(counts, values), width=0.4, color=colour, label=label)
-    beyond = f", up to {values[-1]}" if len(seen) > len(values) else ""
+        places = [value + shift for value in shown]
+        axis.bar(places, frequencies(counts, shown), width=0.4, color=colour, label=label)
+    beyond = f", up to {shown[-1]}" if len(values) > len(shown) else ""
     axis.set_title(f"{title}  (χ² = {comparison.chi_squared:.1f}{beyond})", fontsize=9)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.tick_params(labelsize=7)
 
 
-def shares(counts: Counter[int], values: list[int]) -> list[float]:
-    """How large a share of the whole each value has."""
+def frequencies(counts: Counter[int], values: list[int]) -> list[float]:
+    """Compute the relative frequency of each value."""
     return [counts[value] / max(1, counts.total()) for value in values]

@@ -1,7 +1,8 @@
 """Random formulas with a given number of operators (section 2 of the paper), many at a time.
 
-Formulas are columns of an array of codes, in reverse Polish order and ending on the last line:
-0 before a formula begins, 1 to 4 for ¬ ∧ ∨ →, 5 + j for variable j of the formula's own variables.
+Formulas are columns of an array of the alphabet's codes, in reverse Polish notation and ending on
+the last line; PADDING stands before a formula begins. Letter j of the alphabet stands for variable
+j of the formula's own variables until `spell` names them.
 """
 
 from collections.abc import Sequence
@@ -9,13 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.logic.alphabet import IMPLIES, NOT, OPERATORS, OR
+from possibleworlds.logic.alphabet import CODES, IMPLIES, N_OPERATORS, NOT, OPERATORS, OR, SYMBOLS
 
-CODE = {operator: np.uint8(1 + i) for i, operator in enumerate(OPERATORS)}
-FIRST_VARIABLE = np.uint8(1 + len(OPERATORS))
+PADDING = len(SYMBOLS)
 ALL = ~np.uint64(0)
-FLIP_LEFT, FLIP_RIGHT = np.zeros((2, FIRST_VARIABLE, 1), np.uint64)
-FLIP_LEFT[CODE[OR]] = FLIP_RIGHT[CODE[OR]] = FLIP_RIGHT[CODE[IMPLIES]] = ALL
+FLIP_LEFT, FLIP_RIGHT = np.zeros((2, N_OPERATORS, 1), np.uint64)
+FLIP_LEFT[CODES[OR]] = FLIP_RIGHT[CODES[OR]] = FLIP_RIGHT[CODES[IMPLIES]] = ALL
 
 Codes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
@@ -24,7 +24,7 @@ Words = NDArray[np.uint64]
 def sample_codes(
     rng: np.random.Generator, operators: NDArray[np.int64], variables: NDArray[np.int64]
 ) -> Codes:
-    """One formula for each number of operators and of variables.
+    """Sample a formula for each number of operators and of variables.
 
     An operator is uniform among the four; ¬ leaves the other operators to its argument, a binary
     one splits them uniformly among its two sides; a leaf is uniform among the variables.
@@ -33,7 +33,7 @@ def sample_codes(
     # reverse Polish order from its end. Each has a stack of the sizes of what is still to be
     # written: `sizes` holds stack level l of formula i at l * count + i, and `top` points there.
     count, longest = len(operators), 2 * int(operators.max()) + 1
-    codes = np.zeros((longest, count), np.uint8)
+    codes = np.full((longest, count), PADDING, np.uint8)
     sizes = np.zeros((longest // 2 + 3) * count, np.int32)
     sizes[:count] = operators
     top = active = np.arange(count)
@@ -42,10 +42,10 @@ def sample_codes(
         size = sizes.take(top)
         draw, split = rng.random((2, len(active)), dtype=np.float32)
         leaf = size == 0
-        code = (draw * np.where(leaf, choices, np.float32(len(OPERATORS)))).astype(np.uint8)
-        code += np.where(leaf, FIRST_VARIABLE, np.uint8(1))
+        code = (draw * np.where(leaf, choices, np.float32(N_OPERATORS))).astype(np.uint8)
+        code += np.where(leaf, np.uint8(N_OPERATORS), np.uint8(0))
         codes[place, active] = code
-        unary = code == CODE[NOT]
+        unary = code == CODES[NOT]
         left = np.where(unary, size - 1, (split * size).astype(np.int32))
         sizes[top] = left
         sizes[top + count] = size - 1 - left
@@ -56,29 +56,29 @@ def sample_codes(
 
 
 def spell(codes: Codes, variables: Sequence[str]) -> list[str]:
-    """The formulas; each string of variables serves for an equal share of them."""
+    """Write the formulas as text; each string of variables serves for an equal share of them."""
     # A line of padding in front keeps apart even those formulas that fill their columns.
-    padded = np.vstack([np.zeros_like(codes[:1]), codes]).T.tobytes()
+    padded = np.vstack([np.full_like(codes[:1], PADDING), codes]).T.tobytes()
     share = len(padded) // len(variables)
     spelled = []
     for i, names in enumerate(variables):
-        table = "".join([" ", *OPERATORS, names]).ljust(256).encode()
+        table = "".join([*OPERATORS, names]).ljust(256).encode()
         spelled += padded[i * share : (i + 1) * share].translate(table).decode().split()
     return spelled
 
 
 def truth_words(codes: Codes, columns: Words) -> Words:
-    """The truth values of each formula as a line of 64-bit words, from those of its variables."""
+    """Compute the truth values of each formula, a line of 64-bit words, from its variables'."""
     longest, count = codes.shape
     stack = np.zeros(((longest // 2 + 2) * count, columns.shape[1]), np.uint64)
     top = np.arange(count) - count
     for code in codes:
-        leaf = np.flatnonzero(code >= FIRST_VARIABLE)
+        leaf = np.flatnonzero((code >= N_OPERATORS) & (code < PADDING))
         place = top.take(leaf) + count
         top[leaf] = place
-        stack[place] = columns.take(code.take(leaf) - FIRST_VARIABLE, axis=0)
-        stack[top[code == CODE[NOT]]] ^= ALL
-        binary = np.flatnonzero((code > CODE[NOT]) & (code < FIRST_VARIABLE))
+        stack[place] = columns.take(code.take(leaf) - N_OPERATORS, axis=0)
+        stack[top[code == CODES[NOT]]] ^= ALL
+        binary = np.flatnonzero((code > CODES[NOT]) & (code < N_OPERATORS))
         right = top.take(binary)
         place = right - count
         top[binary] = place
@@ -93,7 +93,7 @@ def truth_words(codes: Codes, columns: Words) -> Words:
 
 
 def table_words(variables: int) -> Words:
-    """The columns of the whole truth table of some variables, in 64-bit words."""
+    """Compute the columns of the whole truth table of some variables, in 64-bit words."""
     inside = [int("".join(str(r >> j & 1) for r in range(63, -1, -1)), 2) for j in range(6)]
     words = np.arange(1 << max(0, variables - 6), dtype=np.uint64)
     return np.array(
@@ -105,5 +105,5 @@ def table_words(variables: int) -> Words:
 
 
 def random_words(rng: np.random.Generator, variables: int, words: int) -> Words:
-    """The columns of a sample of rows of the truth table."""
+    """Draw the columns of a sample of rows of the truth table."""
     return rng.integers(1 << 64, size=(variables, words), dtype=np.uint64)

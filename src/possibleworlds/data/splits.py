@@ -1,77 +1,38 @@
-"""The seven splits of section 2.1: what is in each, and how they are made and pruned."""
+"""The splits of section 2.1 of the paper, and data sets in memory and in folders."""
 
 import hashlib
 import json
 import signal
-import zlib
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
-from itertools import count, islice
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import Any
 
 import possibleworlds
-from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
+from possibleworlds.data.exam import ENTAILMENTS
 from possibleworlds.data.files import count_lines, format_rows, in_blocks, read_pairs
-from possibleworlds.data.fourtuples import four_tuples
-from possibleworlds.data.groups import Range, sample_groups
-from possibleworlds.data.keys import pair_keys
-from possibleworlds.data.mutate import mutated_pairs
-from possibleworlds.data.naive import naive_pairs
+from possibleworlds.data.generation import (
+    ROWS_TOGETHER,
+    KeySet,
+    Method,
+    Split,
+    generate_pairs,
+    generate_units,
+)
+from possibleworlds.data.groups import Range
+from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
-from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.parallel import OrderedMap, StopRequestedError, ordered_map, stop_requested
-from possibleworlds.storage import atomic_write, exclusive_folder, sha256
+from possibleworlds.storage import atomic_write, exclusive_folder, sha256, write_json
 
-Method = Literal["fourtuples", "naive", "mutated", "exam"]
-
-ROWS_TOGETHER = {"fourtuples": 4, "naive": 2, "mutated": 2, "exam": 2}
-LARGEST_BLOCK = {"fourtuples": 128, "naive": 128, "mutated": 16}
-"""How many groups are made at once; fewer for a small split."""
-FRUITLESS_BLOCKS = 20
-"""After this many blocks of groups without a new row, there are no more to be found."""
 FORMAT = 1
 MANIFEST = "dataset.json"
 
 
-@dataclass(frozen=True)
-class Split:
-    """What one split holds."""
-
-    name: str
-    rows: int
-    variables: Range = (1, 10)
-    operators: Range = (1, 10)
-    method: Method = "fourtuples"
-
-    @property
-    def file(self) -> str:
-        """The name of the split's file."""
-        return f"{self.name}.txt"
-
-    def validate(self) -> None:
-        """Complain of settings that no data can have."""
-        low, high = self.variables
-        if not 1 <= low <= high <= len(LETTERS):
-            raise UserError(f"variables {low}-{high}: must be a range within 1-{len(LETTERS)}")
-        low, high = self.operators
-        if not 0 <= low <= high <= 1000:
-            raise UserError(f"operators {low}-{high}: must be a range within 0-1000")
-        together = ROWS_TOGETHER[self.method]
-        if self.rows < together or self.rows % together:
-            raise UserError(
-                f"{self.rows} rows: {self.method!r} needs a positive multiple of {together}"
-            )
-
-
-def paper_splits(
+def paper_layout(
     train: int, validate: int, easy: int, hard: int, big: int, massive: int
 ) -> tuple[Split, ...]:
-    """The splits of the paper, in the order in which they are made, with the given sizes."""
+    """Lay out the splits of the paper with these numbers of rows, in the order of generation."""
     return (
         Split("test_exam", 2 * len(ENTAILMENTS), method="exam"),
         Split("train", train),
@@ -84,96 +45,44 @@ def paper_splits(
 
 
 PRESETS = {
-    "paper": paper_splits(100_000, 5_000, 5_000, 5_000, 5_000, 2_230),
-    "quick": paper_splits(20_000, 1_000, 1_000, 1_000, 1_000, 400),
-    "small": paper_splits(2_000, 400, 400, 400, 400, 200),
+    "paper": paper_layout(100_000, 5_000, 5_000, 5_000, 5_000, 2_230),
+    "quick": paper_layout(20_000, 1_000, 1_000, 1_000, 1_000, 400),
+    "small": paper_layout(2_000, 400, 400, 400, 400, 200),
 }
 
 
 def free_splits(rows: int, variables: Range, operators: Range, method: Method) -> tuple[Split, ...]:
-    """A training split with any settings, and a twentieth of it to validate and to test with."""
+    """Lay out a training split, and validation and test splits of a twentieth of its size."""
     together = ROWS_TOGETHER[method]
     held_out = max(1, rows // 20 // together) * together
     sizes = {"train": rows, "validate": held_out, "test_easy": held_out}
     return tuple(Split(name, size, variables, operators, method) for name, size in sizes.items())
 
 
-class Seen:
-    """A set of positive 64-bit keys, about 20 bytes each: open addressing in one array."""
+def paper_splits(seed: int = 0, scale: float = 1.0, workers: int = 1) -> dict[str, Pairs]:
+    """Generate the seven splits of the paper in memory, each at a fraction of its size.
 
-    def __init__(self, capacity: int) -> None:
-        self.mask = (1 << max(4, (2 * capacity).bit_length())) - 1
-        self.slots = array("Q", bytes(8)) * (self.mask + 1)
+    The exam, which is not sampled, is always complete.
 
-    def add_new(self, keys: Iterable[int]) -> bool:
-        """Add the keys if they differ and none is in the set; whether they were added."""
-        slots, mask = self.slots, self.mask
-        placed: list[int] = []
-        for key in keys:
-            place = key & mask
-            while slots[place] and slots[place] != key:
-                place = (place + 1) & mask
-            if slots[place]:
-                for undone in placed:
-                    slots[undone] = 0
-                return False
-            slots[place] = key
-            placed.append(place)
-        return True
-
-
-Block = list[tuple[str, list[int]]]
-"""Units of rows that stay together: their lines, and the key of each row."""
-
-
-def make_block(split: Split, seed: int, number: int) -> Block:
-    """The rows of some groups; the same for the same seed and number, wherever it runs."""
-    if split.method == "exam":
-        seed = 0  # the exam is the same for everybody
-    rng = np.random.default_rng([seed, zlib.crc32(split.name.encode()), number])
-    if split.method == "exam":
-        units = exam_pairs(rng)
-    else:
-        size = min(LARGEST_BLOCK[split.method], 4 + split.rows // 16)
-        groups = sample_groups(rng, size, split.variables, split.operators)
-        match split.method:
-            case "fourtuples":
-                found = [unit for group in groups for unit in four_tuples(group)]
-            case "mutated":
-                found = [unit for group in groups for unit in mutated_pairs(group, rng)]
-            case "naive":
-                found = naive_pairs(groups)
-        units = [found[i] for i in rng.permutation(len(found))]
-    keys = iter(pair_keys((a, b) for unit in units for a, b, _ in unit))
-    return [(format_rows(unit), list(islice(keys, len(unit)))) for unit in units]
-
-
-def make_rows(
-    split: Split, seed: int, seen: Seen, workers: int, spread: OrderedMap = ordered_map
-) -> Iterator[str]:
-    """The lines of a split, a unit at a time: no pair seen before, up to renaming, none twice."""
-    missing, fruitless = split.rows, 0
-    for block in spread(partial(make_block, split, seed), count(), workers):
-        before = missing
-        for lines, keys in block:
-            if not seen.add_new(keys):
-                continue
-            yield lines
-            missing -= len(keys)
-            if not missing:
-                return
-        if split.method == "exam":
-            return
-        fruitless = fruitless + 1 if missing == before else 0
-        if fruitless == FRUITLESS_BLOCKS:
-            raise UserError(
-                f"{split.name}: only {split.rows - missing} of {split.rows} rows are to be found, "
-                "different up to renaming, with these variables and operators"
-            )
+    >>> splits = paper_splits(seed=0, scale=0.001)
+    >>> {name: len(pairs) for name, pairs in splits.items()}  # doctest: +NORMALIZE_WHITESPACE
+    {'test_exam': 178, 'train': 100, 'validate': 4, 'test_easy': 4, 'test_hard': 4, 'test_big': 4,
+     'test_massive': 2}
+    """
+    if not scale > 0:
+        raise UserError(f"scale {scale}: must be positive")
+    sizes = {}
+    for split in PRESETS["paper"]:
+        if split.method != "exam":
+            together = ROWS_TOGETHER[split.method]
+            sizes[split.name] = max(1, round(scale * split.rows / together)) * together
+    splits = paper_layout(*sizes.values())
+    used = KeySet(sum(split.rows for split in splits))
+    return {split.name: generate_pairs(split, seed, used, workers) for split in splits}
 
 
 Report = Callable[[str, int, int], None]
-"""What is told of each split how many of its rows are written, of how many."""
+"""Is called with a split's name, how many of its rows are written, and how many it has."""
 
 
 def generate_folder(
@@ -186,7 +95,7 @@ def generate_folder(
     progress: Report = lambda *_: None,
     spread: OrderedMap = ordered_map,
 ) -> dict[str, Any]:
-    """Write a data set into a folder, finishing what an earlier run left, and describe it."""
+    """Write a data set to a folder, completing what an earlier run left, and describe it."""
     for split in splits:
         split.validate()
     identity = {
@@ -196,21 +105,21 @@ def generate_folder(
         "pruned_against": [{"file": p.name, "sha256": sha256(p)} for p in prune_against],
         "settings": json.loads(json.dumps([asdict(split) for split in splits])),
     }
-    seen = Seen(sum(split.rows for split in splits) + sum(map(count_lines, prune_against)))
+    used = KeySet(sum(split.rows for split in splits) + sum(map(count_lines, prune_against)))
     with exclusive_folder(out):
         manifest = open_folder(out, identity, force)
         for path in prune_against:
-            remember(path, seen)
+            add_file(path, used)
         for split in splits:
             path = out / split.file
             done = manifest["splits"].get(split.name)
             if done and path.exists() and sha256(path) == done["sha256"]:
-                remember(path, seen)
+                add_file(path, used)
                 progress(split.name, split.rows, split.rows)
                 continue
-            rows = make_rows(split, seed, seen, workers, spread)
+            rows = generate_units(split, seed, used, workers, format_rows, spread)
             manifest["splits"][split.name] = write_split(path, split, rows, progress)
-            write_manifest(out, manifest)
+            write_json(out / MANIFEST, manifest)
         return manifest
 
 
@@ -235,7 +144,7 @@ def write_split(path: Path, split: Split, rows: Iterable[str], progress: Report)
 
 
 def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any]:
-    """The description of what is in the folder already, or of nothing where it may be filled."""
+    """Read the description of what a folder holds, or start an empty one where it may be filled."""
     try:
         inside = sorted(path.name for path in out.iterdir() if path.suffix != ".part")
         manifest = read_manifest(out) if MANIFEST in inside and not force else None
@@ -252,12 +161,12 @@ def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, A
     except OSError as error:
         raise UserError(f"{out / split.file}: {error.strerror}") from None
     manifest = {**identity, "splits": {}}
-    write_manifest(out, manifest)
+    write_json(out / MANIFEST, manifest)
     return manifest
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The description of a data set, checked."""
+    """Read and validate the description of a data set."""
     path = folder / MANIFEST
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -278,14 +187,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def write_manifest(out: Path, manifest: dict[str, Any]) -> None:
-    """Put the description of a data set beside it."""
-    with atomic_write(out / MANIFEST) as file:
-        file.write(json.dumps(manifest, indent=2) + "\n")
-
-
-def remember(path: Path, seen: Seen) -> None:
-    """Take every pair of a file as seen."""
-    for pairs in in_blocks(read_pairs(path)):
-        for key in pair_keys((pair.a, pair.b) for pair in pairs):
-            seen.add_new([key])
+def add_file(path: Path, used: KeySet) -> None:
+    """Add the pairs of a file to those in use."""
+    for block in in_blocks(read_pairs(path)):
+        used.add_pairs(block)

@@ -14,7 +14,7 @@ from possibleworlds.data.heuristics import heuristics
 from possibleworlds.data.pairs import Pair
 from possibleworlds.logic.alphabet import OPERATORS
 from possibleworlds.logic.formula import Formula, levels, variables_of
-from possibleworlds.logic.truth import count_models, evaluate_bits, random_columns
+from possibleworlds.logic.truth import count_models, sample_refuting_bits
 from possibleworlds.paper import BOTH_FORMULAS
 
 LEVELS = (0, 1, 2)
@@ -39,7 +39,7 @@ class SplitStatistics(NamedTuple):
 
 
 def split_statistics(pairs: Iterable[Pair]) -> SplitStatistics:
-    """The line of Table 1 for some pairs."""
+    """Compute the line of Table 1 for pairs."""
     rows = variables = operators = length = table_rows = 0
     for pair in pairs:
         both = pair.a + pair.b
@@ -55,7 +55,7 @@ def split_statistics(pairs: Iterable[Pair]) -> SplitStatistics:
 
 
 def as_in_table_1(name: str, line: SplitStatistics) -> SplitStatistics:
-    """The line of a split, with both formulas taken together where the paper does so."""
+    """Add up both formulas of a pair in the splits where the paper does so."""
     if name not in BOTH_FORMULAS:
         return line
     return line._replace(operators=2 * line.operators, length=2 * line.length)
@@ -63,7 +63,7 @@ def as_in_table_1(name: str, line: SplitStatistics) -> SplitStatistics:
 
 @lru_cache(maxsize=64)
 def features(rpn: str) -> tuple[int, ...]:
-    """What the requirements of appendix A.1 speak of, for one formula."""
+    """Compute the features of a formula that the requirements of appendix A.1 name."""
     places = list(zip(levels(rpn), rpn, strict=True))
     return (
         len(rpn),
@@ -91,19 +91,19 @@ class Comparison:
 
     @property
     def chi_squared(self) -> float:
-        """The sum of (x - y)² / (x + y) over the values seen."""
-        seen = self.positive.keys() | self.negative.keys()
-        counts = ((self.positive[value], self.negative[value]) for value in seen)
+        """The sum of (x - y)² / (x + y) over all values."""
+        values = self.positive.keys() | self.negative.keys()
+        counts = ((self.positive[value], self.negative[value]) for value in values)
         return sum((x - y) ** 2 / (x + y) for x, y in counts)
 
     @property
     def degrees_of_freedom(self) -> int:
-        """One less than the number of values seen."""
+        """One less than the number of values."""
         return max(0, len(self.positive.keys() | self.negative.keys()) - 1)
 
 
 def mean(counts: Counter[int]) -> float:
-    """The mean of counted values."""
+    """Compute the mean of counted values."""
     return sum(value * n for value, n in counts.items()) / max(1, counts.total())
 
 
@@ -124,22 +124,49 @@ class FileStatistics:
     )
     """By the name of the feature, then by the side: A or B."""
     heuristics_right: list[int] = field(default_factory=lambda: [0, 0, 0])
-    refuted: dict[int, int] = field(default_factory=lambda: dict.fromkeys(SAMPLED_ROWS, 0))
-
-    @property
-    def negative(self) -> int:
-        """The number of non-entailments."""
-        return self.rows - self.positive
+    row_sampling: "RowSampling" = field(default_factory=lambda: RowSampling())
 
     def sampling(self) -> Iterator[tuple[int, float, float]]:
         """Rows sampled, share of non-entailments refuted, accuracy of deciding that way."""
+        return self.row_sampling.results()
+
+
+@dataclass
+class RowSampling:
+    """How well random rows of the truth table decide entailment (section 5)."""
+
+    positive: int = 0
+    negative: int = 0
+    refuted: dict[int, int] = field(default_factory=lambda: dict.fromkeys(SAMPLED_ROWS, 0))
+    """How many non-entailments were refuted, by the number of rows sampled."""
+
+    def add(self, pair: Pair, rng: Random) -> None:
+        """Sample rows for a pair, unless it is an entailment, which no row refutes."""
+        if pair.label:
+            self.positive += 1
+            return
+        self.negative += 1
+        bits = sample_refuting_bits(rng, pair.a, pair.b, max(SAMPLED_ROWS))
+        for count in SAMPLED_ROWS:
+            self.refuted[count] += bool(bits & ((1 << count) - 1))
+
+    def results(self) -> Iterator[tuple[int, float, float]]:
+        """Rows sampled, share of non-entailments refuted, accuracy of deciding that way."""
+        rows = max(1, self.positive + self.negative)
         for count, refuted in self.refuted.items():
-            found = refuted / max(1, self.negative)
-            yield count, found, (self.positive + refuted) / max(1, self.rows)
+            yield count, refuted / max(1, self.negative), (self.positive + refuted) / rows
+
+
+def sample_truth_tables(pairs: Iterable[Pair], seed: int = 0) -> RowSampling:
+    """Decide pairs by random rows of the truth table."""
+    sampling, rng = RowSampling(), Random(seed)
+    for pair in pairs:
+        sampling.add(pair, rng)
+    return sampling
 
 
 def file_statistics(pairs: Iterable[Pair], seed: int = 0) -> FileStatistics:
-    """The statistics of some pairs; the seed is for the rows sampled."""
+    """Compute the statistics of pairs; the seed is for the rows sampled."""
     total = FileStatistics()
     rng = Random(seed)
     counts = {
@@ -157,24 +184,12 @@ def file_statistics(pairs: Iterable[Pair], seed: int = 0) -> FileStatistics:
         total.features[NEW_VARIABLES]["B"].of(pair.label)[new] += 1
         for i, guess in enumerate(heuristics(pair.a, pair.b)):
             total.heuristics_right[i] += guess == pair.label
-        if not pair.label:
-            rows = refuting_rows(rng, pair)
-            for count in SAMPLED_ROWS:
-                total.refuted[count] += bool(rows & ((1 << count) - 1))
+        total.row_sampling.add(pair, rng)
     return total
 
 
-def refuting_rows(rng: Random, pair: Pair) -> int:
-    """The rows, of as many random ones as are ever sampled, where A is true and B is false."""
-    rows = max(SAMPLED_ROWS)
-    everywhere = (1 << rows) - 1
-    columns = random_columns(rng, variables_of(pair.a, pair.b), rows)
-    b = evaluate_bits(pair.b, columns, everywhere)
-    return evaluate_bits(pair.a, columns, everywhere) & ~b
-
-
 def as_json(statistics: FileStatistics) -> dict[str, Any]:
-    """The statistics of a file as plain values."""
+    """Convert the statistics of a file to plain values."""
     return {
         "rows": statistics.rows,
         "positive": statistics.positive,

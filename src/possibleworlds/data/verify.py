@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What was found about a file."""
+    """The results of checking a file."""
 
     path: Path
     rows: int
@@ -129,7 +129,7 @@ def verify(
     workers: int = 1,
     progress: Callable[[Path, int], None] = lambda *_: None,
 ) -> Iterator[Problem | Summary]:
-    """The problems of some files as they are found, and a summary of each file at the end."""
+    """Check files: yield problems as they turn up, and a summary of each file at the end."""
     keys = array("Q")
     ends, summaries = [0], []
     for path in paths:
@@ -193,8 +193,8 @@ def repeated(
     begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     first = np.repeat(begins, np.diff([*begins, len(ordered)]))
     again = np.flatnonzero((first < np.arange(len(ordered))) & (ordered != 0))
-    found = zip(order[again].tolist(), order[first[again]].tolist(), strict=True)
-    for later, earlier in sorted(found):
+    repeats = zip(order[again].tolist(), order[first[again]].tolist(), strict=True)
+    for later, earlier in sorted(repeats):
         i, j = np.searchsorted(ends, [later, earlier], side="right") - 1
         where = f"{paths[j]}:{earlier - ends[j] + 1}"
         check, verb = ("duplicate", "repeats") if i == j else ("leak", "leaks")

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from possibleworlds.data.files import data_files, fingerprint
-from possibleworlds.data.splits import PRESETS, Split, free_splits, generate_folder
+from possibleworlds.data.generation import Split
+from possibleworlds.data.splits import PRESETS, free_splits, generate_folder
 from possibleworlds.data.verify import Problem, verify
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.engines import Died, Engine

@@ -4,7 +4,7 @@ from possibleworlds.logic.alpha import alpha_equivalent
 from possibleworlds.logic.entailment import countermodel, entails, equivalent
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import FormulaError, parse, to_text
-from possibleworlds.logic.truth import count_models, evaluate, truth_table
+from possibleworlds.logic.truth import count_models, truth_table
 
 __all__ = [
     "Formula",
@@ -14,7 +14,6 @@ __all__ = [
     "countermodel",
     "entails",
     "equivalent",
-    "evaluate",
     "parse",
     "to_text",
     "truth_table",

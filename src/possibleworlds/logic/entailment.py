@@ -5,7 +5,7 @@ from random import Random
 from possibleworlds.logic.formula import Formula, variables_of
 from possibleworlds.logic.sat import DEFAULT_SOLVER, find_model
 from possibleworlds.logic.syntax import parse
-from possibleworlds.logic.truth import evaluate_bits, random_columns, table_columns
+from possibleworlds.logic.truth import random_columns, refuting_bits, table_columns
 
 TABLE_PAYS = 12
 """Up to this many variables a truth table is faster than a solver."""
@@ -15,7 +15,11 @@ RANDOM_ROWS = 1024
 def countermodel(
     a: Formula | str, b: Formula | str, solver: str | None = None
 ) -> dict[str, bool] | None:
-    """An assignment that makes A true and B false, or None where A entails B."""
+    """Find an assignment that makes A true and B false; None where A entails B.
+
+    >>> countermodel("p | q", "p")
+    {'p': False, 'q': True}
+    """
     a, b = parse(a), parse(b)
     if solver is not None:
         return find_model([(a, True), (b, False)], solver)
@@ -26,11 +30,7 @@ def countermodel(
     else:
         rows = RANDOM_ROWS
         columns = random_columns(Random(0), variables, rows)
-    everywhere = (1 << rows) - 1
-    refuting = evaluate_bits(a.rpn, columns, everywhere) & ~evaluate_bits(
-        b.rpn, columns, everywhere
-    )
-    if refuting:
+    if refuting := refuting_bits(a.rpn, b.rpn, columns, (1 << rows) - 1):
         row = (refuting & -refuting).bit_length() - 1
         return {v: bool(columns[v] >> row & 1) for v in variables}
     if len(variables) <= TABLE_PAYS:

@@ -28,7 +28,12 @@ MAX_REWRITTEN_LENGTH = 1_000_000
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Formula:
-    """An immutable formula, given by its symbols in reverse Polish order."""
+    """An immutable formula: its symbols in reverse Polish notation.
+
+    >>> p, q = Formula.variable("p"), Formula.variable("q")
+    >>> print((p & q) >> ~p)
+    p ∧ q → ¬p
+    """
 
     rpn: tuple[str, ...]
 
@@ -72,6 +77,12 @@ class Formula:
 
         return to_text(self)
 
+    def _repr_latex_(self) -> str:
+        """Show the formula in a notebook."""
+        from possibleworlds.logic.syntax import to_text
+
+        return f"${to_text(self, 'latex')}$"
+
     def __repr__(self) -> str:
         return f"parse({str(self)!r})"
 
@@ -111,17 +122,31 @@ class Formula:
         for end, start in enumerate(spans(self.rpn)):
             yield Formula(self.rpn[start : end + 1])
 
+    def evaluate(self, assignment: Mapping[str, bool]) -> bool:
+        """Compute the truth value of the formula under an assignment to its variables.
+
+        >>> (Formula.variable("p") & Formula.variable("q")).evaluate({"p": True, "q": False})
+        False
+        """
+        from possibleworlds.logic.truth import evaluate_bits
+
+        return evaluate_bits(self.rpn, {v: int(x) for v, x in assignment.items()}, 1) == 1
+
     def rename(self, names: Mapping[str, str]) -> "Formula":
-        """The formula with variables replaced by other variables."""
+        """Replace variables by other variables."""
         return Formula(tuple(names.get(s, s) if s not in ARITY else s for s in self.rpn))
 
     def basic(self) -> "Formula":
-        """The formula rewritten into ¬ ∧ ∨ →, the operators that the networks know."""
+        """Rewrite the formula into ¬ ∧ ∨ →, the operators that the networks know.
+
+        ⊤ becomes p ∨ ¬p, and ⊥ p ∧ ¬p, for the first variable p of the formula; a formula without
+        variables gets the variable p.
+        """
         if {IFF, *CONSTANTS}.isdisjoint(self.rpn):
             return self
         starts = spans(self.rpn)
-        some = next(iter(self.variables), "p")
-        spelled_out = {TRUE: (some, some, NOT, OR), FALSE: (some, some, NOT, AND)}
+        p = next(iter(self.variables), "p")
+        spelled_out = {TRUE: (p, p, NOT, OR), FALSE: (p, p, NOT, AND)}
         out: list[str] = []
         todo: list[int | str] = [len(self.rpn) - 1]
         while todo:
@@ -146,13 +171,17 @@ class Formula:
 
 
 def variables_of(*rpns: Sequence[str]) -> tuple[str, ...]:
-    """The variables of several formulas, in the order in which they first occur."""
+    """List the variables of several formulas in the order in which they first occur."""
     symbols = dict.fromkeys(s for rpn in rpns for s in rpn)
     return tuple(s for s in symbols if s not in ARITY and s not in CONSTANTS)
 
 
 def spans(rpn: Sequence[str]) -> list[int]:
-    """Where the sub-formula that ends at each place starts."""
+    """Find where the sub-formula that ends at each place starts.
+
+    >>> spans("pq&r>")
+    [0, 1, 0, 3, 0]
+    """
     starts: list[int] = []
     open_starts: list[int] = []
     for place, symbol in enumerate(rpn):
@@ -166,11 +195,15 @@ def spans(rpn: Sequence[str]) -> list[int]:
 
 
 def levels(rpn: Sequence[str]) -> list[int]:
-    """How deep each place stands in the syntax tree; the root is at level 0."""
-    found = [0] * len(rpn)
+    """Compute the depth of each place in the syntax tree; the root has depth 0.
+
+    >>> levels("pq&r>")
+    [2, 2, 1, 1, 0]
+    """
+    depths = [0] * len(rpn)
     waiting = [0]
     for place in range(len(rpn) - 1, -1, -1):
-        level = found[place] = waiting.pop()
+        level = depths[place] = waiting.pop()
         if arity := ARITY.get(rpn[place]):
             waiting += [level + 1] * arity
-    return found
+    return depths

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 
 from possibleworlds.errors import UserError
+from possibleworlds.logic.alphabet import AND, CONSTANTS, IMPLIES, NOT, OR, TRUE
 from possibleworlds.logic.formula import Formula, variables_of
 
 DEFAULT_SOLVER = "minisat22"
 
 
 def tseitin(*asserted: tuple[Formula, bool]) -> tuple[list[list[int]], dict[str, int]]:
-    """Clauses that say that each formula has its truth value, and the variables' numbers."""
+    """Build clauses that give each formula its truth value, and number the variables."""
     number = {v: i + 1 for i, v in enumerate(variables_of(*(f.rpn for f, _ in asserted)))}
     clauses: list[list[int]] = []
     last = len(number)
@@ -19,20 +20,20 @@ def tseitin(*asserted: tuple[Formula, bool]) -> tuple[list[list[int]], dict[str,
             if symbol in number:
                 stack.append(number[symbol])
                 continue
-            if symbol == "~":
+            if symbol == NOT:
                 stack[-1] = -stack[-1]
                 continue
             last += 1
             x = last
-            if symbol in "10":
-                clauses.append([x if symbol == "1" else -x])
+            if symbol in CONSTANTS:
+                clauses.append([x if symbol == TRUE else -x])
             else:
                 b, a = stack.pop(), stack.pop()
-                if symbol == "&":
+                if symbol == AND:
                     clauses += [[-x, a], [-x, b], [x, -a, -b]]
-                elif symbol == "|":
+                elif symbol == OR:
                     clauses += [[x, -a], [x, -b], [-x, a, b]]
-                elif symbol == ">":
+                elif symbol == IMPLIES:
                     clauses += [[x, a], [x, -b], [-x, -a, b]]
                 else:
                     clauses += [[-x, -a, b], [-x, a, -b], [x, a, b], [x, -a, -b]]
@@ -44,7 +45,7 @@ def tseitin(*asserted: tuple[Formula, bool]) -> tuple[list[list[int]], dict[str,
 def find_model(
     asserted: Iterable[tuple[Formula, bool]], solver: str = DEFAULT_SOLVER
 ) -> dict[str, bool] | None:
-    """An assignment that gives each formula its truth value, or None where there is none."""
+    """Find an assignment that gives each formula its truth value; None where there is none."""
     from pysat.solvers import Solver, SolverNames
 
     if solver != DEFAULT_SOLVER:

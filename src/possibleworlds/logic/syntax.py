@@ -12,7 +12,7 @@ from typing import Literal
 
 from possibleworlds.errors import UserError, quoted, shortened
 from possibleworlds.logic.alphabet import AND, ARITY, FALSE, IFF, IMPLIES, NOT, OR, TRUE
-from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.formula import NAME, Formula
 
 Style = Literal["unicode", "ascii", "latex", "published"]
 
@@ -56,13 +56,16 @@ class FormulaError(UserError, ValueError):
 
 
 def tokens(text: str) -> Iterator[tuple[str, int]]:
-    """The symbols of a text, each with its place."""
+    """Split a text into symbols, each with its place."""
     for match in TOKEN.finditer(text):
         kind, token, place = match.lastgroup, match.group(), match.start()
         if kind == "space":
             continue
         if kind == "primes":
-            yield match["long"].replace("\\_", "_") + match["primes"], place
+            name = match["long"].replace("\\_", "_") + match["primes"]
+            if not NAME.fullmatch(name):  # \mathit{1} must not pass for the constant 1
+                raise FormulaError(f"not the name of a variable: {quoted(name)}", text, place)
+            yield name, place
         elif token in MEANING:
             yield MEANING[token], place
         elif kind == "word":
@@ -72,7 +75,7 @@ def tokens(text: str) -> Iterator[tuple[str, int]]:
 
 
 def parse(text: str | Formula) -> Formula:
-    """The formula that a text in any of the known ways of writing stands for."""
+    """Read a formula written in any of the known ways."""
     if isinstance(text, Formula):
         return text
     rpn: list[str] = []
@@ -115,15 +118,41 @@ def parse(text: str | Formula) -> Formula:
 
 
 def to_text(formula: Formula, style: Style = "unicode") -> str:
-    """The formula written in one of the four styles."""
-    if style == "latex":
-        names = {name: latex_name(name) for name in formula.variables}
-        return render(formula.rpn, style, names)
-    return render(formula.rpn, style, {})
+    """Write a formula in one of the four styles.
+
+    >>> to_text(parse("~(p & q) -> r"), "published")
+    '(~((p&q))>r)'
+    """
+    if style == "published":
+        return published(formula.rpn)
+    names = {name: latex_name(name) for name in formula.variables} if style == "latex" else {}
+    return render(formula.rpn, style, names)
+
+
+def published(rpn: Sequence[str]) -> str:
+    """Write a formula in reverse Polish notation in the form of the published data sets."""
+    out: list[str] = []
+    waiting: list[str] = []  # what stands to the left, innermost last
+    for symbol in reversed(rpn):
+        if symbol == NOT:
+            out.append(")")
+            waiting.append("~(")
+        elif symbol in ARITY:
+            out.append(")")
+            waiting += "(", "<->" if symbol == IFF else symbol
+        else:
+            out.append(symbol)
+            while waiting:
+                text = waiting.pop()
+                out.append(text)
+                if text[-1] != "(":
+                    break  # a binary operator: its left argument comes next
+    out.reverse()
+    return "".join(out)
 
 
 def latex_name(name: str) -> str:
-    """A variable as LaTeX sets it: a long name as one word."""
+    """Write a variable for LaTeX, a long name as one word."""
     word = name.rstrip("'")
     if len(word) == 1 and word.isalpha():
         return name
@@ -131,7 +160,7 @@ def latex_name(name: str) -> str:
 
 
 def render(rpn: Sequence[str], style: Style, names: dict[str, str]) -> str:
-    """The text of a formula in reverse Polish order, written from its end to its beginning."""
+    """Write a formula in reverse Polish notation with few brackets, from its end on."""
     brackets, signs = layout(style)
     out: list[str] = []
     waiting: list[tuple[str, str]] = []
@@ -161,26 +190,21 @@ def render(rpn: Sequence[str], style: Style, names: dict[str, str]) -> str:
 
 @cache
 def layout(style: Style) -> tuple[dict[tuple[str, str], tuple[str, str]], dict[str, str]]:
-    """The brackets around each operator in each context, and the sign of each symbol."""
+    """Look up the brackets around each operator in each context, and the sign of each symbol."""
     written = {
-        "published": "~( & | > <-> 1 0",
         "ascii": "~ & | -> <-> true false",
         "unicode": "¬ ∧ ∨ → ↔ ⊤ ⊥",
         "latex": r"\neg \wedge \vee \rightarrow \leftrightarrow \top \bot",
     }[style]
     signs = dict(zip((*ARITY, TRUE, FALSE), written.split(), strict=True))
-    if style != "published":
-        signs |= {symbol: f" {signs[symbol]} " for symbol in ARITY if symbol != NOT}
+    signs |= {symbol: f" {signs[symbol]} " for symbol in ARITY if symbol != NOT}
     if style == "latex":
         signs[NOT] += " "
     brackets = {}
     for symbol in ARITY:
         for parent in ("", *ARITY):
             for side in ("left", "right") if ARITY.get(parent) == 2 else ("",):
-                if style == "published":
-                    around = ("", ")") if symbol == NOT else ("(", ")")
-                else:
-                    around = ("(", ")") if needs_brackets(symbol, parent, side) else ("", "")
+                around = ("(", ")") if needs_brackets(symbol, parent, side) else ("", "")
                 brackets[parent + side, symbol] = around
     return brackets, signs
 

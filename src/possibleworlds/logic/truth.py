@@ -10,7 +10,7 @@ from functools import cache
 from random import Random
 
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.formula import Formula, variables_of
 from possibleworlds.logic.syntax import parse
 
 TABLE_VARIABLES = 20
@@ -20,7 +20,10 @@ COUNTED_VARIABLES = 30
 
 
 def evaluate_bits(rpn: Sequence[str], columns: Mapping[str, int], everywhere: int) -> int:
-    """The bit set of the assignments that make a formula true; `everywhere` has every bit set."""
+    """Compute the bit set of the assignments that make a formula true.
+
+    `everywhere` has a bit for each assignment.
+    """
     stack: list[int] = []
     push, pop, column_of = stack.append, stack.pop, columns.get
     for symbol in rpn:
@@ -48,24 +51,33 @@ def evaluate_bits(rpn: Sequence[str], columns: Mapping[str, int], everywhere: in
     return pop()
 
 
-def evaluate(formula: Formula | str, assignment: Mapping[str, bool]) -> bool:
-    """The truth value of a formula where its variables have the given ones."""
-    return evaluate_bits(parse(formula).rpn, {v: int(x) for v, x in assignment.items()}, 1) == 1
+def refuting_bits(
+    a: Sequence[str], b: Sequence[str], columns: Mapping[str, int], everywhere: int
+) -> int:
+    """Compute the bit set of the assignments that make A true and B false."""
+    true = evaluate_bits(a, columns, everywhere)
+    return true & ~evaluate_bits(b, columns, everywhere) if true else 0
 
 
 @cache
 def table_columns(count: int) -> tuple[int, ...]:
-    """The columns of a truth table: in row r, variable j is true where bit j of r is set."""
+    """Compute the columns of a truth table: in row r, variable j is true where bit j of r is set.
+
+    >>> [f"{column:04b}" for column in table_columns(2)]
+    ['1010', '1100']
+    """
     rows = 1 << count
     everywhere = (1 << rows) - 1
     return tuple(
+        # 2^j zeros and 2^j ones, repeated: `everywhere` divided by a block of 2^(j + 1) ones has a
+        # one where each block begins.
         everywhere // ((1 << (1 << (j + 1))) - 1) * (((1 << (1 << j)) - 1) << (1 << j))
         for j in range(count)
     )
 
 
 def truth_table(formula: Formula | str, variables: tuple[str, ...] | None = None) -> int:
-    """The bit set of true rows, over the formula's variables or those given."""
+    """Compute the bit set of true rows, over the formula's variables or those given."""
     formula = parse(formula)
     names = formula.variables if variables is None else variables
     if len(names) > TABLE_VARIABLES:
@@ -75,12 +87,18 @@ def truth_table(formula: Formula | str, variables: tuple[str, ...] | None = None
 
 
 def random_columns(rng: Random, variables: tuple[str, ...], rows: int) -> dict[str, int]:
-    """Columns of random truth values for a sample of rows of the truth table."""
+    """Draw random truth values: the columns of a sample of rows of the truth table."""
     return {variable: rng.getrandbits(rows) for variable in variables}
 
 
+def sample_refuting_bits(rng: Random, a: Sequence[str], b: Sequence[str], rows: int) -> int:
+    """Sample rows of the truth table: the bit set of those that make A true and B false."""
+    columns = random_columns(rng, variables_of(a, b), rows)
+    return refuting_bits(a, b, columns, (1 << rows) - 1)
+
+
 def count_models(formula: Formula | str) -> int:
-    """The number of assignments to the formula's own variables that make it true."""
+    """Count the assignments to the formula's own variables that make it true."""
     formula = parse(formula)
     names = formula.variables
     if len(names) > COUNTED_VARIABLES:

@@ -8,20 +8,17 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
-from random import Random
 from typing import Any
 
 import possibleworlds
 from possibleworlds.data.files import read_pairs
-from possibleworlds.data.pairs import Pair
 from possibleworlds.data.statistics import (
-    SAMPLED_ROWS,
     FileStatistics,
     SplitStatistics,
     as_in_table_1,
     as_json,
     file_statistics,
-    refuting_rows,
+    sample_truth_tables,
     split_statistics,
 )
 from possibleworlds.experiments.evaluations import split_key
@@ -358,26 +355,9 @@ def sampling(
                     sampling=accuracy,
                     network=evaluated.get(key, {}).get(count),
                 )
-                for count, (refuted, accuracy) in sample_rows(read_pairs(file)).items()
+                for count, refuted, accuracy in sample_truth_tables(read_pairs(file)).results()
             ]
     return rows
-
-
-def sample_rows(pairs: Iterable[Pair]) -> dict[int, tuple[float, float]]:
-    """By rows sampled: the fraction of non-entailments refuted, and the accuracy of deciding so."""
-    rng, rows, negative = Random(0), 0, 0
-    refuted = dict.fromkeys(SAMPLED_ROWS, 0)
-    for pair in pairs:
-        rows += 1
-        if not pair.label:
-            negative += 1
-            bits = refuting_rows(rng, pair)
-            for count in SAMPLED_ROWS:
-                refuted[count] += bool(bits & ((1 << count) - 1))
-    return {
-        count: (hits / max(1, negative), (rows - negative + hits) / rows)
-        for count, hits in refuted.items()
-    }
 
 
 def data_row(folder: DataFolder) -> DataRow:
