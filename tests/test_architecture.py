@@ -11,9 +11,10 @@ import possibleworlds
 ROOT = Path(possibleworlds.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = (
-    ("errors", "storage", "parallel", "paper"),
+    ("errors", "display", "records", "storage", "parallel", "paper"),
     ("logic",),
     ("data",),
+    ("language",),
     ("models",),
     ("training",),
     ("experiments",),

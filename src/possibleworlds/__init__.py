@@ -7,6 +7,7 @@ from possibleworlds.data.generation import generate, stream
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.data.splits import paper_splits
 from possibleworlds.errors import UserError
+from possibleworlds.language import score, tasks
 from possibleworlds.logic import (
     Formula,
     count_models,
@@ -45,6 +46,8 @@ __all__ = [
     "paper_splits",
     "parse",
     "read",
+    "score",
     "stream",
+    "tasks",
     "to_text",
 ]

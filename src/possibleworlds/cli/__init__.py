@@ -12,7 +12,15 @@ from typing import Annotated, Any
 import typer
 
 import possibleworlds
-from possibleworlds.cli import data, experiments, logic, playground, report, training
+from possibleworlds.cli import (
+    data,
+    experiments,
+    integrations,
+    logic,
+    playground,
+    report,
+    training,
+)
 from possibleworlds.cli.console import fail
 from possibleworlds.errors import UserError
 
@@ -23,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for group in (logic, data, training, experiments, report, playground):
+for group in (logic, data, training, experiments, report, integrations, playground):
     app.add_typer(group.app)
 
 USAGE_ERROR: Any = typer.BadParameter.__base__

@@ -1,0 +1,119 @@
+"""Commands for other people's tools: export, tasks, integrations."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+import possibleworlds
+from possibleworlds.cli.console import Json, err, print_json
+from possibleworlds.errors import UserError
+
+app = typer.Typer()
+
+Format = Literal["hf", "dimacs", "graph", "jsonl"]
+
+
+@app.command()
+def export(
+    form: Annotated[Format, typer.Argument(metavar="hf|dimacs|graph|jsonl", help="The format.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A data file or folder.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to fill.")],
+) -> None:
+    """Write data for other tools, one file or folder for each data file.
+
+    hf: Parquet, a data card and Croissant metadata, for `datasets.load_dataset(OUT)`. dimacs: a CNF
+    for each pair, satisfiable where A does not entail B. graph: the graphs of all pairs as arrays
+    in an .npz file. jsonl: a line of JSON for each pair.
+
+    Example: `possibleworlds export dimacs data/test_exam.txt cnf`
+    """
+    from possibleworlds.data.files import data_files, read_pairs
+    from possibleworlds.integrations import solvers
+
+    files = data_files([data])
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{target}: {error.strerror}") from None
+    if form == "hf":
+        try:
+            from possibleworlds.integrations.huggingface import export_dataset
+        except ModuleNotFoundError as error:
+            raise UserError(
+                f"{error.name} is missing: pip install 'possibleworlds[huggingface]'"
+            ) from None
+        rows = sum(line.rows for line in export_dataset(files, target).values())
+    elif form == "dimacs":
+        rows = sum(solvers.write_dimacs(read_pairs(f), target / f.stem) for f in files)
+    elif form == "graph":
+        rows = sum(solvers.write_graphs(read_pairs(f), target / f"{f.stem}.npz") for f in files)
+    else:
+        rows = sum(solvers.write_jsonl(read_pairs(f), target / f"{f.stem}.jsonl") for f in files)
+    err.print(f"{rows:,} rows in {target}")
+
+
+@app.command()
+def tasks(
+    kind: Annotated[
+        Literal["decide", "refute", "conclude"], typer.Argument(help="What is asked.")
+    ] = "decide",
+    size: Annotated[int, typer.Option(min=1, help="How many items.")] = 3,
+    level: Annotated[
+        int | None, typer.Option(help="Sizes by the curriculum, 0 to 7; else 2-5 variables.")
+    ] = None,
+    source: Annotated[
+        str, typer.Option(help="fourtuples, easy, hard, big, massive, exam, giant or sat.")
+    ] = "fourtuples",
+    premises: Annotated[int, typer.Option(min=1, help="How many of them.")] = 1,
+    style: Annotated[
+        Literal["unicode", "ascii", "latex", "words"],
+        typer.Option(help="How formulas are written."),
+    ] = "unicode",
+    vocabulary: Annotated[
+        Literal["letters", "nonsense", "everyday"], typer.Option(help="With --style words.")
+    ] = "letters",
+    shots: Annotated[int, typer.Option(min=0, help="Solved examples before the question.")] = 0,
+    chain_of_thought: Annotated[
+        bool, typer.Option("--chain-of-thought", help="Work the examples out.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same items.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Print questions about entailment for a language model, with an answer to each.
+
+    Examples:
+
+        possibleworlds tasks refute --style words --vocabulary everyday
+
+        possibleworlds tasks decide --source hard --size 1000 --json > items.jsonl
+    """
+    made = possibleworlds.tasks(
+        kind,
+        size=size,
+        level=level,
+        source=source,
+        premises=premises,
+        style=style,
+        vocabulary=vocabulary,
+        shots=shots,
+        chain_of_thought=chain_of_thought,
+        seed=seed,
+    )
+    for number, item in enumerate(made):
+        if as_json:
+            print_json(item.to_json())
+        else:
+            print(f"{chr(10) if number else ''}{item.prompt}\n\nAnswer: {item.answer}")
+
+
+@app.command()
+def integrations(
+    tool: Annotated[Literal["lm-eval"], typer.Argument(help="The tool.")],
+) -> None:
+    """Print the folder that a tool has to be told of.
+
+    Example: `lm_eval --include_path $(possibleworlds integrations lm-eval) --tasks ...`
+    """
+    folder = Path(__file__).parent.parent / "integrations" / tool.replace("-", "_")
+    print(folder)

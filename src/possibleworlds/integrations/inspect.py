@@ -1,0 +1,100 @@
+"""Entailment in Inspect: three tasks and an exact scorer.
+
+    inspect eval possibleworlds/entailment_refute --model openai/gpt-4o -T source=hard -T size=200
+
+The tasks are found through the entry point `inspect_ai` of this package.
+"""
+
+from collections import defaultdict
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    accuracy,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import TaskState, generate
+
+from possibleworlds.language import Item, score, tasks
+from possibleworlds.language.item import Kind
+
+
+def entailment(kind: Kind, size: int, settings: dict[str, Any]) -> Task:
+    """Make an Inspect task of items of a kind."""
+    samples = [
+        Sample(
+            input=item.prompt,
+            target=item.answer,
+            id=number,
+            metadata={"item": item.to_json(), "group": item.group},
+        )
+        for number, item in enumerate(tasks(kind, size=size, **settings))
+    ]
+    dataset = MemoryDataset(samples, name=f"entailment_{kind}")
+    return Task(dataset=dataset, solver=generate(), scorer=exact())
+
+
+@metric
+def all_four() -> Metric:
+    """Compute how often all items of a 4-tuple, or of a mutated pair, are right."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        groups: dict[Any, list[float]] = defaultdict(list)
+        for sample in scores:
+            groups[(sample.sample_metadata or {}).get("group")].append(sample.score.as_float())
+        return sum(min(values) == 1 for values in groups.values()) / max(1, len(groups))
+
+    return compute
+
+
+@metric
+def unreadable() -> Metric:
+    """Compute how many replies gave no answer that could be read."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        verdicts = [(sample.score.metadata or {}).get("verdict") for sample in scores]
+        return verdicts.count("unreadable") / max(1, len(verdicts))
+
+    return compute
+
+
+@scorer(metrics=[accuracy(), stderr(), all_four(), unreadable()])
+def exact() -> Scorer:
+    """Score a reply by checking it exactly; unreadable replies are told apart."""
+
+    async def check(state: TaskState, target: Target) -> Score:  # noqa: ARG001
+        outcome = score(state.output.completion, Item.from_json(state.metadata["item"]))
+        return Score(
+            value=outcome.value,
+            answer=outcome.answer,
+            explanation=f"{outcome.verdict}: {outcome.reason}" if outcome.reason else "right",
+            metadata={"verdict": outcome.verdict},
+        )
+
+    return check
+
+
+@task
+def entailment_decide(size: int = 200, **settings: Any) -> Task:
+    """Does the conclusion follow from the premises?"""
+    return entailment("decide", size, settings)
+
+
+@task
+def entailment_refute(size: int = 200, **settings: Any) -> Task:
+    """Find a countermodel, or say that there is none."""
+    return entailment("refute", size, settings)
+
+
+@task
+def entailment_conclude(size: int = 200, **settings: Any) -> Task:
+    """State a conclusion that follows."""
+    return entailment("conclude", size, settings)

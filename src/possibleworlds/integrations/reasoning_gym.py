@@ -1,0 +1,164 @@
+"""Entailment in reasoning-gym: importing this module registers three datasets.
+
+    import reasoning_gym
+    import possibleworlds.integrations.reasoning_gym
+
+    data = reasoning_gym.create_dataset("entailment_refute", size=100, seed=0)
+
+`entailment_decide`, `entailment_refute` and `entailment_conclude` score every answer exactly, have
+satisfiable premises, and a curriculum over variables, operators and premises.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from reasoning_gym.coaching import BaseCurriculum, RangeAttributeDefinition
+from reasoning_gym.coaching.base_curriculum import ScalarAttributeDefinition
+from reasoning_gym.factory import ProceduralDataset, register_dataset
+
+from possibleworlds.language import Item, Tasks, TaskSettings, score
+from possibleworlds.language.item import Kind
+
+
+@dataclass
+class EntailmentConfig:
+    """What items are like; the names and meanings of `possibleworlds.language.TaskSettings`."""
+
+    min_variables: int = 2
+    max_variables: int = 5
+    min_operators: int = 1
+    max_operators: int = 6
+    premises: int = 2
+    conclusion_operators: int = 2
+    source: str = "fourtuples"
+    style: str = "unicode"
+    vocabulary: str = "letters"
+    shots: int = 0
+    chain_of_thought: bool = False
+    seed: int | None = None
+    size: int = 500
+
+    kind: ClassVar[Kind] = "decide"
+
+    def settings(self, seed: int) -> TaskSettings:
+        """Translate into settings of ours."""
+        return TaskSettings(
+            kind=self.kind,
+            source=self.source,
+            variables=(self.min_variables, self.max_variables),
+            operators=(self.min_operators, self.max_operators),
+            premises=self.premises if self.source == "fourtuples" else 1,
+            min_operators=self.conclusion_operators,
+            style=self.style,  # type: ignore[arg-type]
+            vocabulary=self.vocabulary,  # type: ignore[arg-type]
+            shots=self.shots,
+            chain_of_thought=self.chain_of_thought,
+            seed=seed,
+        )
+
+    def validate(self) -> None:
+        """Raise AssertionError, as reasoning-gym expects, if no item can have these settings."""
+        assert 1 <= self.min_variables <= self.max_variables <= 26, "variables are within 1 to 26"
+        assert 0 <= self.min_operators <= self.max_operators, "operators are a range from 0 on"
+        try:
+            self.settings(0).validate()
+        except Exception as error:
+            raise AssertionError(str(error)) from error
+
+
+class DecideConfig(EntailmentConfig):
+    """Does the conclusion follow?"""
+
+
+class RefuteConfig(EntailmentConfig):
+    """Find a countermodel, or say that there is none."""
+
+    kind: ClassVar[Kind] = "refute"
+
+
+class ConcludeConfig(EntailmentConfig):
+    """State a conclusion of one's own."""
+
+    kind: ClassVar[Kind] = "conclude"
+
+
+class EntailmentDataset(ProceduralDataset):
+    """Items of one kind, scored exactly."""
+
+    def __init__(self, config: EntailmentConfig) -> None:
+        super().__init__(config=config, seed=config.seed, size=config.size)
+        self.items = Tasks(config.settings(self.seed), config.size)
+
+    def __getitem__(self, idx: int) -> dict[str, Any]:
+        """Give question, answer and metadata of an item."""
+        item = self.items[idx]
+        return {
+            "question": item.prompt,
+            "answer": item.answer,
+            "metadata": {
+                "source_dataset": f"entailment_{item.kind}",
+                "source_index": idx,
+                "item": item.to_json(),
+                "difficulty": {
+                    "variables": (self.config.min_variables, self.config.max_variables),
+                    "operators": (self.config.min_operators, self.config.max_operators),
+                    "premises": self.config.premises,
+                },
+            },
+        }
+
+    def score_answer(self, answer: str | None, entry: dict[str, Any]) -> float:
+        """Score an answer: 1 if it is right, else 0."""
+        if answer is None:
+            return 0.0
+        return score(answer, Item.from_json(entry["metadata"]["item"])).value
+
+
+class EntailmentCurriculum(BaseCurriculum):
+    """From two variables and a connective to ten and twenty."""
+
+    def __init__(self, config: type[EntailmentConfig] = DecideConfig) -> None:
+        super().__init__(type(self).__name__, config)
+        self._define_attributes(
+            RangeAttributeDefinition(
+                name="variables",
+                levels=[2, 3, 5, 7, 10],
+                description="Number of different variables",
+                ensure_interval=True,
+                lower_field_name="min_variables",
+                upper_field_name="max_variables",
+            ),
+            RangeAttributeDefinition(
+                name="operators",
+                levels=[1, 3, 6, 10, 20],
+                description="Number of connectives of each formula",
+                ensure_interval=True,
+                lower_field_name="min_operators",
+                upper_field_name="max_operators",
+            ),
+            ScalarAttributeDefinition(
+                name="premises",
+                field_name="premises",
+                levels=[1, 2, 3, 4],
+                description="Number of premises",
+            ),
+        )
+
+
+class RefuteCurriculum(EntailmentCurriculum):
+    """The curriculum of *refute*."""
+
+    def __init__(self) -> None:
+        super().__init__(RefuteConfig)
+
+
+class ConcludeCurriculum(EntailmentCurriculum):
+    """The curriculum of *conclude*."""
+
+    def __init__(self) -> None:
+        super().__init__(ConcludeConfig)
+
+
+register_dataset("entailment_decide", EntailmentDataset, DecideConfig, EntailmentCurriculum)
+register_dataset("entailment_refute", EntailmentDataset, RefuteConfig, RefuteCurriculum)
+register_dataset("entailment_conclude", EntailmentDataset, ConcludeConfig, ConcludeCurriculum)

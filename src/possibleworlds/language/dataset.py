@@ -1,0 +1,178 @@
+"""`tasks`: a sequence of items with a seed and a size.
+
+>>> item = tasks("decide", variables=(2, 3), operators=(1, 4), seed=1)[0]
+>>> item.kind, item.answer in ("yes", "no")
+('decide', True)
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any, overload
+
+import numpy as np
+
+from possibleworlds.errors import UserError, quoted
+from possibleworlds.language.item import KINDS, Item, Kind
+from possibleworlds.language.problems import (
+    MOST_VARIABLES_OF_SEVERAL,
+    SOURCES,
+    Problem,
+    problems,
+)
+from possibleworlds.language.prompts import explain, make_item
+from possibleworlds.language.wording import Style, Vocabulary, Wording
+
+LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
+    {"variables": (1, 2), "operators": (0, 2)},
+    {"variables": (2, 3), "operators": (1, 3)},
+    {"variables": (2, 4), "operators": (1, 4)},
+    {"variables": (2, 5), "operators": (2, 6)},
+    {"variables": (3, 6), "operators": (3, 8)},
+    {"variables": (3, 8), "operators": (4, 10)},
+    {"variables": (4, 10), "operators": (6, 14)},
+    {"variables": (4, 10), "operators": (10, 20)},
+)
+"""A curriculum: sizes from a first exercise to those of the paper's test (hard)."""
+RANGES = {
+    "premises": (1, 10),
+    "shots": (0, 16),
+    "min_operators": (0, 30),
+    "seed": (0, 2**62),
+}
+"""The values that settings may have."""
+WORDS_OF_ITEM, WORDS_OF_EXAMPLES, EXAMPLES = 1, 2, 3
+"""What random numbers are for: the words of an item, those of the examples, the examples."""
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """What items are like; the same settings and seed give the same items."""
+
+    kind: Kind = "decide"
+    source: str = "fourtuples"
+    """`fourtuples` with sizes of one's own, or a kind of test set with its sizes (SOURCES)."""
+    variables: tuple[int, int] = (2, 5)
+    """How many different ones an item may use, at least and at most."""
+    operators: tuple[int, int] = (1, 6)
+    """Of each premise and of the conclusion, at least and at most."""
+    premises: int = 1
+    min_operators: int = 2
+    """How many operators a conclusion of the model's own must have."""
+    style: Style = "unicode"
+    vocabulary: Vocabulary = "letters"
+    shots: int = 0
+    """How many solved examples stand before the question."""
+    chain_of_thought: bool = False
+    """Whether the examples are worked out, and the question asks for that."""
+    seed: int = 0
+
+    def validate(self) -> None:
+        """Raise UserError if no item can have these settings."""
+        if self.kind not in KINDS:
+            raise UserError(f"no task called {quoted(self.kind)}; there are {', '.join(KINDS)}")
+        if self.source not in SOURCES:
+            known = ", ".join(SOURCES)
+            raise UserError(f"no source called {quoted(self.source)}; there are {known}")
+        for name, (low, high) in RANGES.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or not low <= value <= high:
+                raise UserError(f"{name} must be within {low} to {high}, not {quoted(value)}")
+        if self.premises > 1 and self.source != "fourtuples":
+            raise UserError("several premises need the source 'fourtuples'")
+        if self.premises > 1 and self.variables[1] > MOST_VARIABLES_OF_SEVERAL:
+            raise UserError(f"several premises have at most {MOST_VARIABLES_OF_SEVERAL} variables")
+        Wording.draw(np.random.default_rng(0), (), self.style, self.vocabulary)
+
+    def problems(self) -> Iterator[Problem]:
+        """Make problems with these settings."""
+        made = problems(self.source, self.variables, self.operators, self.premises, self.seed)
+        if self.kind != "conclude":
+            return made
+        return (
+            problem
+            for problem in made
+            if problem.label
+            and problem.conclusion.operators >= self.min_operators
+            and problem.conclusion not in problem.premises
+        )
+
+    def item(self, problem: Problem, rng: np.random.Generator) -> Item:
+        """Put a problem into words."""
+        return make_item(problem, self.kind, rng, self.style, self.vocabulary, self.min_operators)
+
+
+def tasks(
+    kind: Kind = "decide", *, size: int = 100, level: int | None = None, **settings: Any
+) -> "Tasks":
+    """Make a sequence of `size` items.
+
+    `settings` are the fields of `TaskSettings`; `level` sets variables and operators by the
+    curriculum `LEVELS`.
+    """
+    if level is not None:
+        if not isinstance(level, int) or not 0 <= level < len(LEVELS):
+            raise UserError(f"level must be within 0 to {len(LEVELS) - 1}, not {quoted(level)}")
+        settings = {**LEVELS[level], **settings}
+    known = [field.name for field in fields(TaskSettings)]
+    for name in settings:
+        if name not in known:
+            raise UserError(f"no setting {quoted(name)}; there are {', '.join(known)}")
+    return Tasks(TaskSettings(kind, **settings), size)
+
+
+class Tasks(Sequence[Item]):
+    """A sequence of items; item i is the same for every size."""
+
+    def __init__(self, settings: TaskSettings, size: int) -> None:
+        settings.validate()
+        if not isinstance(size, int) or size < 1:
+            raise UserError(f"size must be a positive number, not {quoted(size)}")
+        self.settings = settings
+        self.problems = list(islice(settings.problems(), size))
+        if len(self.problems) < size:
+            raise UserError(f"there are only {len(self.problems)} such items, not {size}")
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        problem, settings = self.problems[index], self.settings
+        rng = np.random.default_rng([settings.seed, WORDS_OF_ITEM, index % len(self)])
+        item = settings.item(problem, rng)
+        think = " Think step by step first." if settings.chain_of_thought else ""
+        shown = [*self.examples, item.prompt + think]
+        return replace(item, prompt="\n\n".join(shown))
+
+    @cached_property
+    def examples(self) -> list[str]:
+        """The solved examples: small, of both labels in turns."""
+        settings = self.settings
+        small = replace(
+            settings,
+            source="fourtuples",
+            variables=(2, 3),
+            operators=(1, 3),
+            premises=min(settings.premises, 2),
+            min_operators=min(settings.min_operators, 2),
+            seed=int(np.random.default_rng([settings.seed, EXAMPLES]).integers(2**62)),
+        )
+        rng = np.random.default_rng([settings.seed, WORDS_OF_EXAMPLES])
+        by_label: dict[bool, list[Problem]] = {True: [], False: []}
+        for problem in islice(small.problems(), 4 * settings.shots):
+            by_label[problem.label].append(problem)
+        shown = []
+        for number in range(settings.shots):
+            label = settings.kind == "conclude" or number % 2 == 0
+            problem = by_label[label].pop()
+            item = small.item(problem, rng)
+            reasons = f"{explain(item, problem.conclusion)}\n" if settings.chain_of_thought else ""
+            shown.append(f"{item.prompt}\n\n{reasons}Answer: {item.answer}")
+        return shown

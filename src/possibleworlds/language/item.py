@@ -1,0 +1,93 @@
+"""Entailment as questions to a language model, with answers that are checked exactly.
+
+Three kinds of item:
+
+- *decide*: does the conclusion follow from the premises, yes or no?
+- *refute*: give a truth assignment that makes the premises true and the conclusion false, or say
+  that there is none.
+- *conclude*: state a formula of at least so many operators that follows from the premises, is none
+  of them, and no tautology.
+
+The premises of an item are always satisfiable, and half of the items of *decide* and *refute* are
+entailments.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any, Literal, get_args
+
+from possibleworlds.errors import UserError
+from possibleworlds.language.wording import Wording
+from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.syntax import parse, to_text
+
+Kind = Literal["decide", "refute", "conclude"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def conjunction(formulas: Sequence[Formula]) -> Formula:
+    """Join formulas by ∧."""
+    return reduce(and_, formulas)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question, an answer to it, and all that is needed to score a reply."""
+
+    kind: Kind
+    premises: tuple[Formula, ...]
+    conclusion: Formula | None
+    """What is asked about; None for *conclude*."""
+    label: bool
+    """Whether the conclusion follows; True for *conclude*."""
+    min_operators: int
+    """How many operators a conclusion of one's own must have; 0 but for *conclude*."""
+    wording: Wording
+    prompt: str
+    answer: str
+    """A reply that scores."""
+    group: int = 0
+    """Items of one number come from one 4-tuple; a stricter score asks for all of them."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the item."""
+        formulas = [*self.premises, *([self.conclusion] if self.conclusion else [])]
+        return conjunction(formulas).variables
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe the item by plain values."""
+        ascii_text = [to_text(formula, "ascii") for formula in self.premises]
+        return {
+            "kind": self.kind,
+            "premises": ascii_text,
+            "conclusion": to_text(self.conclusion, "ascii") if self.conclusion else None,
+            "label": self.label,
+            "min_operators": self.min_operators,
+            "style": self.wording.style,
+            "statements": dict(self.wording.statements),
+            "prompt": self.prompt,
+            "answer": self.answer,
+            "group": self.group,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Item":
+        """Make the item that plain values describe."""
+        try:
+            conclusion = values["conclusion"]
+            return cls(
+                kind=values["kind"],
+                premises=tuple(parse(text) for text in values["premises"]),
+                conclusion=parse(conclusion) if conclusion else None,
+                label=bool(values["label"]),
+                min_operators=int(values["min_operators"]),
+                wording=Wording(values["style"], dict(values["statements"])),
+                prompt=values["prompt"],
+                answer=values["answer"],
+                group=int(values["group"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"not an item: {error}") from None

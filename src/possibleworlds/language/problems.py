@@ -1,0 +1,141 @@
+"""Where the problems behind items come from: pairs of the generator, with premises to spare.
+
+Problems are made from 4-tuples (section 2), so that neither the premises nor the conclusion alone
+tells whether the one follows from the other, and no premises contradict each other.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import count
+from operator import and_
+
+import numpy as np
+
+from possibleworlds.data.generation import Split, make_units
+from possibleworlds.data.groups import sample_groups
+from possibleworlds.data.keys import pair_keys
+from possibleworlds.data.splits import PRESETS
+from possibleworlds.logic.formula import Formula, variables_of
+from possibleworlds.logic.truth import truth_table
+
+GROUPS_AT_ONCE = 8
+FRUITLESS_BLOCKS = 50
+"""After so many blocks of groups without a new problem there are no more to be found."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Premises, a conclusion, and whether it follows."""
+
+    premises: tuple[Formula, ...]
+    conclusion: Formula
+    label: bool
+    group: int
+    """Problems of one number come from one 4-tuple, or are a pair with a mutated conclusion."""
+
+
+SOURCES = ("fourtuples", "easy", "hard", "big", "massive", "exam")
+"""Sizes of one's own, or those of a kind of test set."""
+KINDS_OF_SET = {split.name.removeprefix("test_"): split for split in PRESETS["paper"]}
+ROWS_AT_ONCE = 64
+"""Rows are made in blocks like those of a split of this many rows."""
+MOST_VARIABLES_OF_SEVERAL = 10
+"""Several premises are put together by whole truth tables."""
+
+Unit = list[tuple[tuple[str, ...], str, bool]]
+"""Rows that stay together: premises and conclusion in reverse Polish order, and the label."""
+
+
+def problems(
+    source: str, variables: tuple[int, int], operators: tuple[int, int], premises: int, seed: int
+) -> Iterator[Problem]:
+    """Make problems without end, or as many as there are; no two are equal up to renaming."""
+    split = split_of_source(source, variables, operators)
+    split.validate()
+    known: set[int] = set()
+    group = fruitless = 0
+    for number in count():
+        rng = np.random.default_rng([seed, number])
+        if premises > 1:
+            units = several_premises(rng, variables, operators, premises)
+        elif split.method == "exam" and number:
+            return
+        else:
+            units = [
+                [((pair.a,), pair.b, pair.label) for pair in unit]
+                for unit in make_units(split, seed, number)
+            ]
+        before = group
+        for unit in units:
+            keys = pair_keys((joined(rows), b) for rows, b, _ in unit)
+            if known.isdisjoint(keys) and len(set(keys)) == len(keys):
+                known.update(keys)
+                for i in rng.permutation(len(unit)):
+                    left, right, label = unit[i]
+                    formulas = tuple(Formula(tuple(rpn)) for rpn in left)
+                    yield Problem(formulas, Formula(tuple(right)), label, group)
+                group += 1
+        fruitless = fruitless + 1 if group == before else 0
+        if fruitless == FRUITLESS_BLOCKS:
+            return
+
+
+def split_of_source(source: str, variables: tuple[int, int], operators: tuple[int, int]) -> Split:
+    """Name the settings of the rows of a source."""
+    if source == "fourtuples":
+        return Split("fourtuples", ROWS_AT_ONCE, variables, operators)
+    return replace(KINDS_OF_SET[source], rows=ROWS_AT_ONCE)
+
+
+def joined(rpns: tuple[str, ...]) -> str:
+    """Join formulas by ∧, in reverse Polish order."""
+    return rpns[0] + "".join(f"{rpn}&" for rpn in rpns[1:])
+
+
+def several_premises(
+    rng: np.random.Generator, variables: tuple[int, int], operators: tuple[int, int], premises: int
+) -> list[Unit]:
+    """Make 4-tuples of sets of premises P1, P2 and conclusions B1, B2, where P1 entails B1 alone
+    and P2 entails B2 alone."""
+    units: list[Unit] = []
+    for group in sample_groups(rng, GROUPS_AT_ONCE, variables, operators):
+        half = len(group.formulas) // 2
+        formulas = [Formula(tuple(rpn)) for rpn in group.formulas]
+        names = variables_of(*(f.rpn for f in formulas))
+        tables = [truth_table(formula, names) for formula in formulas]
+        everywhere = (1 << (1 << len(names))) - 1
+        sets = [rng.choice(half, premises, replace=False).tolist() for _ in range(half)]
+        worlds = [reduce(and_, (tables[i] for i in chosen)) for chosen in sets]
+        waiting: list[tuple[int, int]] = []
+        used: set[int] = set()
+        for i, true in enumerate(worlds):
+            for j in rng.permutation(np.arange(half, 2 * half)).tolist():
+                if j in used or not true or tables[j] == everywhere or true & ~tables[j]:
+                    continue
+                match = next(
+                    (
+                        (i1, j1)
+                        for i1, j1 in waiting
+                        if worlds[i1] & ~tables[j] and true & ~tables[j1]
+                    ),
+                    None,
+                )
+                used.add(j)
+                if match is None:
+                    waiting.append((i, j))
+                else:
+                    waiting.remove(match)
+                    i1, j1 = match
+                    first, second = (tuple(group.formulas[x] for x in sets[y]) for y in (i1, i))
+                    b1, b2 = group.formulas[j1], group.formulas[j]
+                    units.append(
+                        [
+                            (first, b1, True),
+                            (second, b2, True),
+                            (first, b2, False),
+                            (second, b1, False),
+                        ]
+                    )
+                break
+    return units

@@ -1,0 +1,251 @@
+"""Scoring: right answers in whatever dress, and no reward for anything else."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from possibleworlds.errors import UserError
+from possibleworlds.language import Item, Wording, score, tasks
+from possibleworlds.language.item import conjunction
+from possibleworlds.logic import Formula, entails, parse
+
+DECISIONS = list(tasks("decide", size=8, seed=0))
+YES, NO = (next(item for item in DECISIONS if item.label is label) for label in (True, False))
+REFUTATIONS = list(tasks("refute", size=40, seed=0))
+CONCLUSIONS = list(tasks("conclude", size=20, seed=0, premises=2))
+
+SAYS_YES = [
+    "Answer: yes",
+    "YES",
+    "yes.",
+    "**Yes**",
+    "The answer is: **Yes**.",
+    "**Answer:** Yes",
+    "### Answer\nYes",
+    r"\boxed{yes}",
+    r"Hence $\boxed{\text{Yes}}$.",
+    r"Final answer: \boxed{Yes}",
+    '{"answer": "yes"}',
+    '```json\n{"reasoning": "no {braces} harm", "answer": true}\n```',
+    "Let me think.\nNo, wait.\n\nTherefore, the conclusion follows from the premises.",
+    "Final Answer: Yes, it follows",
+    "There is no countermodel, so it follows.",
+    "The argument is valid.",
+    "A ⊨ B",
+    "<think>Answer: no</think>\nyes",
+    "true",
+]
+SAYS_NO = [
+    "Answer: no",
+    "No, it does not follow.",
+    "It doesn't follow.",
+    "It doesn’t follow.",
+    "does not follow",
+    "Answer: NOT entailed",
+    "The conclusion does not necessarily follow.",
+    "The argument is invalid.",
+    "not valid",
+    r"\boxed{No}",
+    "A ⊭ B",
+    "Answer: False",
+    '{"answer": false}',
+    "Yes would be wrong here.\nAnswer: no",
+]
+SAYS_NOTHING = [
+    "",
+    "   \n",
+    "maybe",
+    "Answer:",
+    "Answer: yes or no",
+    "Answer: yes\nNo wait, no.",
+    "Answer: yes\n\nActually, it does not follow.",
+    "It is not the case that it doesn't follow.",
+    "I do not know whether it follows.",
+    "The answer depends on q.",
+    "not no",
+    "p is true",
+    "Nobody follows",
+    'You asked me to end with "Answer: yes" or "Answer: no".',
+    YES.prompt,
+    "<think>Answer: yes",
+    "it would follow if p were true",
+]
+
+
+@pytest.mark.parametrize("reply", SAYS_YES)
+def test_a_yes(reply: str) -> None:
+    assert (score(reply, YES).verdict, score(reply, NO).verdict) == ("right", "wrong")
+
+
+@pytest.mark.parametrize("reply", SAYS_NO)
+def test_a_no(reply: str) -> None:
+    assert (score(reply, YES).verdict, score(reply, NO).verdict) == ("wrong", "right")
+
+
+@pytest.mark.parametrize("reply", SAYS_NOTHING)
+def test_neither(reply: str) -> None:
+    assert (score(reply, YES).verdict, score(reply, NO).verdict) == ("unreadable", "unreadable")
+
+
+WORDS = st.sampled_from(
+    [
+        "yes",
+        "no",
+        "not",
+        "follows",
+        "entails",
+        "valid",
+        "true",
+        "false",
+        "Answer:",
+        "p",
+        "q",
+        "if",
+        "the",
+        "so",
+        "answer",
+        "is",
+        "boxed",
+        "{",
+        "}",
+        "**",
+        "\n",
+        "therefore",
+        "conclusion",
+        "never",
+        "none",
+    ]
+)
+NOISE = st.lists(WORDS, max_size=30).map(" ".join) | st.text(max_size=80)
+
+
+@given(before=NOISE, item=st.sampled_from(DECISIONS))
+def test_no_wrong_decision_scores_whatever_stands_before_it(before: str, item: Item) -> None:
+    wrong = "no" if item.label else "yes"
+    assert score(f"{before}\n\nAnswer: {wrong}", item).verdict != "right"
+    assert score(f"{before}\n\\boxed{{{wrong}}}", item).verdict != "right"
+
+
+@given(before=NOISE, after=NOISE, item=st.sampled_from(DECISIONS))
+def test_no_reply_is_right_for_both_labels(before: str, after: str, item: Item) -> None:
+    opposite = next(other for other in DECISIONS if other.label is not item.label)
+    for reply in (before, f"{before}\nAnswer: yes {after}"):
+        assert not score(reply, item).value == score(reply, opposite).value == 1
+
+
+def assignments(item: Item) -> list[dict[str, bool]]:
+    names = item.variables
+    return [dict(zip(names, v, strict=True)) for v in product((True, False), repeat=len(names))]
+
+
+def refuting(item: Item, assignment: dict[str, bool]) -> bool:
+    assert item.conclusion
+    return all(p.evaluate(assignment) for p in item.premises) and not item.conclusion.evaluate(
+        assignment
+    )
+
+
+FORMATS = [
+    lambda a: "Answer: " + ", ".join(f"{v} = {str(x).lower()}" for v, x in a.items()),
+    lambda a: "Answer:\n" + "\n".join(f"- **{v}**: {'T' if x else 'F'}" for v, x in a.items()),
+    lambda a: "Take " + ", ".join(f"{v}={int(x)}" for v, x in a.items()),
+    lambda a: '{"answer": {' + ", ".join(f'"{v}": {str(x).lower()}' for v, x in a.items()) + "}}",
+    lambda a: r"\boxed{" + r",\ ".join(f"{v}=\\text{{{x}}}" for v, x in a.items()) + "}",
+    lambda a: "countermodel: " + ", ".join(f"{v} {str(x).lower()}" for v, x in a.items()),
+    lambda a: " and ".join(f"{v} is {str(x).lower()}" for v, x in a.items()),
+]
+
+
+@pytest.mark.parametrize("written", FORMATS)
+def test_assignments_are_evaluated(written: object) -> None:
+    for item in REFUTATIONS:
+        for assignment in assignments(item)[:16]:
+            verdict = score(written(assignment), item).verdict  # type: ignore[operator]
+            assert verdict == ("right" if refuting(item, assignment) else "wrong")
+
+
+def test_none_is_right_only_where_there_is_none() -> None:
+    for item in REFUTATIONS:
+        for reply in ("Answer: none", "There is no such assignment.", r"\boxed{\text{None}}"):
+            assert score(reply, item).verdict == ("right" if item.label else "wrong")
+
+
+@pytest.mark.parametrize(
+    "reply", ["Answer: p", "It cannot be done?", "x = 5", "Answer: none, or {v} = true", ""]
+)
+def test_unreadable_refutations(reply: str) -> None:
+    for item in REFUTATIONS[:8]:
+        assert score(reply.replace("{v}", item.variables[0]), item).verdict == "unreadable"
+
+
+def test_contradictory_and_partial_assignments() -> None:
+    p, q, r = map(Formula.variable, "pqr")
+    item = Item("refute", (p, q | r), r, False, 0, Wording(), "", "")
+    assert score("Answer: p = true, q = true, r = false", item).verdict == "right"
+    assert score("Answer: p = true, p = false, q = true, r = false", item).verdict == "unreadable"
+    assert score("Answer: p = true, q = true", item).verdict == "wrong"  # r decides
+    free = Item("refute", (p, q | ~q), r, False, 0, Wording(), "", "")
+    assert score("Answer: p = true, r = false", free).verdict == "right"  # whatever q is
+    assert score("a true statement", Item("refute", (parse("a"),), p, False, 0, Wording(), "", ""))
+
+
+@given(
+    before=NOISE,
+    values=st.lists(st.booleans(), min_size=26, max_size=26),
+    item=st.sampled_from(REFUTATIONS),
+)
+def test_no_wrong_assignment_scores(before: str, values: list[bool], item: Item) -> None:
+    assignment = dict(zip(item.variables, values, strict=False))
+    if not refuting(item, assignment):
+        listed = ", ".join(f"{v} = {x}" for v, x in assignment.items())
+        assert score(f"{before}\n\nAnswer: {listed}", item).verdict != "right"
+
+
+def test_refutations_in_words() -> None:
+    for item in tasks("refute", size=20, style="words", vocabulary="everyday", seed=4):
+        for assignment in assignments(item)[:8]:
+            listed = ", ".join(f"{item.wording.name(v)}: {x}" for v, x in assignment.items())
+            verdict = score(f"Answer: {listed}", item).verdict
+            assert verdict == ("right" if refuting(item, assignment) else "wrong")
+
+
+@given(item=st.sampled_from(CONCLUSIONS), other=st.sampled_from(CONCLUSIONS))
+def test_a_conclusion_scores_just_where_it_follows(item: Item, other: Item) -> None:
+    reply = other.answer
+    conclusion = other.wording.read(reply)
+    follows = entails(conjunction(item.premises), conclusion)
+    new = conclusion not in item.premises
+    expected = "right" if follows and new else "wrong"
+    assert score(f"Answer: {reply}", item).verdict == expected
+
+
+def test_what_is_no_conclusion() -> None:
+    item = Item("conclude", (parse("p & q"), parse("q -> r")), None, True, 2, Wording(), "", "")
+    for reply, verdict in (
+        ("Answer: p & r | s", "right"),
+        ("Therefore, (p ∧ r) ∨ s.", "right"),
+        (r"\boxed{p \wedge (q \wedge r)}", "right"),
+        ("Answer: r", "wrong"),  # too few operators
+        ("Answer: q -> r", "wrong"),  # a premise
+        ("Answer: p | ~p | q", "wrong"),  # a tautology
+        ("Answer: p & ~r & q", "wrong"),  # does not follow
+        ("Answer: follows", "wrong"),  # a variable of that name, with no operator
+        ("Answer: p & & q", "unreadable"),
+        ("Answer:", "unreadable"),
+        ("Answer: " + "~" * 5_000 + "p", "unreadable"),
+    ):
+        assert score(reply, item).verdict == verdict, reply
+
+
+def test_a_reply_is_a_text() -> None:
+    with pytest.raises(UserError):
+        score(None, YES)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [10**5, 10**6])
+def test_long_replies_are_looked_at_from_their_end(size: int) -> None:
+    for filler in ("{", "answer ", "\\boxed{", "not ", "\n", '{"answer": '):
+        reply = filler * (size // len(filler)) + "\n\nAnswer: yes"
+        assert score(reply, YES).verdict == "right"

@@ -1,0 +1,106 @@
+"""Items: exact labels, satisfiable premises, the same for the same seed."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from possibleworlds.errors import UserError
+from possibleworlds.language import LEVELS, Item, score, tasks
+from possibleworlds.language.item import KINDS, conjunction
+from possibleworlds.language.problems import SOURCES
+from possibleworlds.logic import Formula, countermodel, entails
+
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"premises": 3, "style": "ascii"},
+    {"style": "words", "vocabulary": "everyday", "shots": 2, "chain_of_thought": True},
+    {"style": "words", "vocabulary": "nonsense", "premises": 2},
+    {"style": "latex", "level": 5},
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_items_are_what_they_say(kind: Any, settings: dict[str, Any]) -> None:
+    for item in tasks(kind, size=24, seed=3, **settings):
+        premises = conjunction(item.premises)
+        assert not entails(premises, Formula(("0",)))
+        assert len(item.premises) == settings.get("premises", 1)
+        if item.conclusion:
+            assert entails(premises, item.conclusion, "minisat22") == item.label
+        for reply in (item.answer, f"So, to sum up.\n\nAnswer: {item.answer}"):
+            assert score(reply, item).verdict == "right"
+        assert Item.from_json(item.to_json()) == item
+        for formula in (*item.premises, *([item.conclusion] if item.conclusion else [])):
+            assert item.wording.write(formula).lower() in item.prompt.lower()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source(source: str) -> None:
+    items = tasks("decide", size=16, source=source, seed=1)
+    assert {item.label for item in items} == {True, False}
+    for item in items:
+        assert item.conclusion
+        assert entails(item.premises[0], item.conclusion) == item.label
+        assert not entails(item.premises[0], Formula(("0",)))
+
+
+def test_an_item_is_the_same_for_every_size() -> None:
+    few, many = tasks("refute", size=5, seed=7), tasks("refute", size=50, seed=7)
+    assert list(few) == many[:5]
+    assert few[0] != tasks("refute", size=5, seed=8)[0]
+
+
+def test_labels_are_balanced_and_four_tuples_stay_together() -> None:
+    items = list(tasks("decide", size=400, seed=0))
+    assert Counter(item.label for item in items) == {True: 200, False: 200}
+    groups = Counter(item.group for item in items)
+    assert set(groups.values()) == {4}
+    places = [[item.label for item in items[i : i + 4]] for i in range(0, 400, 4)]
+    assert len({tuple(labels) for labels in places}) == 6  # in any order within a tuple
+
+
+def test_a_curriculum_grows() -> None:
+    lengths = [
+        sum(item.premises[0].length for item in tasks("decide", size=40, level=level))
+        for level in range(len(LEVELS))
+    ]
+    assert lengths == sorted(lengths)
+
+
+def test_worked_examples_are_true() -> None:
+    items = tasks("refute", size=4, shots=6, chain_of_thought=True, premises=2, seed=5)
+    *shown, question = items[0].prompt.split("Answer: ")[1:][:-2], items[0].prompt
+    assert "Think step by step" in question
+    assert question.count("true in these cases alone:") == 3
+    assert question.count("the conclusion is false.") == 3 + 0 * len(shown)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"level": 99},
+        {"colour": "red"},
+        {"source": "moon"},
+        {"premises": 0},
+        {"premises": 2, "source": "hard"},
+        {"premises": 2, "variables": (1, 20)},
+        {"shots": -1},
+        {"style": "runes"},
+        {"size": 0},
+        {"variables": (1, 1), "operators": (0, 0), "size": 1000},
+    ],
+)
+def test_bad_settings_are_clear_errors(settings: dict[str, Any]) -> None:
+    with pytest.raises(UserError):
+        tasks("decide", **settings)
+    with pytest.raises(UserError, match="no task called"):
+        tasks("guess")  # type: ignore[arg-type]
+
+
+def test_a_countermodel_in_the_answer_is_one() -> None:
+    for item in tasks("refute", size=20, seed=2):
+        assert item.conclusion
+        found = countermodel(conjunction(item.premises), item.conclusion)
+        assert (item.answer == "none") == (found is None)
