@@ -107,26 +107,42 @@ def test_what_was_finished_is_kept_and_the_rest_made(tiny: Path, tmp_path: Path)
     assert read_manifest(folder)["splits"].keys() == read_manifest(tiny)["splits"].keys()
 
 
-@pytest.mark.parametrize("after", [0.6, 1.2])
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from possibleworlds.data.splits import generate_folder
+from tests.data.test_splits import TINY
+
+def kill(name, written, rows):
+    if name == sys.argv[1] and written >= int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+generate_folder(Path("data"), TINY, seed=3, progress=kill)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"), [("train", 100), ("train", 200), ("test_hard", 40), ("test_massive", 20)]
+)
 def test_a_killed_run_leaves_whole_files_and_is_finished_by_another(
-    after: float, tmp_path: Path
+    name: str, rows: int, tiny: Path, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-m", "possibleworlds", "generate", "data", "--preset", "small"]
-    running = subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    time.sleep(after)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
+    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
+    command = [sys.executable, "-c", KILLED, name, str(rows)]
+    killed = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})
+    assert killed.returncode == -signal.SIGKILL
     folder = tmp_path / "data"
-    if (folder / "dataset.json").exists():
-        manifest = read_manifest(folder)
-        for split in PRESETS["small"]:
-            if (folder / split.file).exists() and split.name in manifest["splits"]:
-                assert sha256(folder / split.file) == manifest["splits"][split.name]["sha256"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    generate_folder(tmp_path / "undisturbed", PRESETS["small"], seed=0)
-    assert contents(folder) == contents(tmp_path / "undisturbed")
+    names = [split.name for split in TINY]
+    finished = names[: names.index(name)]
+    manifest = read_manifest(folder)
+    assert list(manifest["splits"]) == finished
+    complete = {f"{done}.txt": (tiny / f"{done}.txt").read_bytes() for done in finished}
+    left = {k: v for k, v in contents(folder).items() if not k.endswith(".part")}
+    assert {k: v for k, v in left.items() if k != "dataset.json"} == complete
+    times = {file: (folder / file).stat().st_mtime_ns for file in complete}
+    generate_folder(folder, TINY, seed=3)
+    assert contents(folder) == contents(tiny)
+    assert {file: (folder / file).stat().st_mtime_ns for file in complete} == times
 
 
 def test_a_folder_that_holds_something_is_not_overwritten(tiny: Path, tmp_path: Path) -> None:

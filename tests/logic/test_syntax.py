@@ -138,6 +138,16 @@ def test_an_error_shows_little_and_nothing_that_moves_the_cursor() -> None:
         assert all(line.isprintable() and len(line) < 100 for line in lines)
 
 
+@pytest.mark.parametrize("name", ["1", "0", "1a", "true", "not", "\\_"])
+def test_a_long_latex_name_is_the_name_of_a_variable(name: str) -> None:
+    if name == "\\_":
+        assert parse(r"\mathit{\_}").variables == ("_",)
+        return
+    with pytest.raises(FormulaError, match="not the name of a variable") as caught:
+        parse(rf"p \wedge \mathit{{{name}}}")
+    assert caught.value.place == 9
+
+
 def test_every_spelling_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "formulas.md").read_text(encoding="utf-8")
     listed = " ".join(re.findall("`(.+?)`", page)).replace("\\|", "|").split()

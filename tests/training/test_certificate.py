@@ -103,9 +103,26 @@ def test_decisions() -> None:
         assert found.assignment["rain"] != found.assignment["q"]
     assert found.entails == (not found.refutes)
     assert network.decide("p & q", "q", certify=True).entails
+    certified = network.decide("true", "q", certify=True)
+    assert certified.assignment == {"q": False}
+    assert network.decide("true", "false", certify=True).assignment == {}
+    own = network.decide("true", "q & ~q")
+    assert own.entails or set(own.assignment or {}) == {"q"}
     lstm = resolve("lstm")
     with pytest.raises(UserError, match="imagines no worlds"):
         Network(lstm(lstm.settings_class())).decide("p", "q", certify=True)
+
+
+EXAM = {
+    "bilstm": 0.65,
+    "guidedworldnet": 0.98,
+    "lstm": 0.65,
+    "lstm-traversal": 0.6,
+    "possibleworldnet": 0.85,
+    "treelstm": 0.7,
+    "treenet": 0.85,
+}
+"""Accuracies at the exam that are well above chance, which is 0.5 with a standard error of 0.04."""
 
 
 @pytest.mark.parametrize("name", READY)
@@ -119,7 +136,7 @@ def test_ready_trained_networks_pass_their_exam(name: str, tmp_path: Path) -> No
     assert right == pytest.approx(
         read_run(SHIPPED / name)["accuracy"]["generated"]["test_exam"], abs=1e-3
     )
-    assert right > {"guidedworldnet": 0.98, "possibleworldnet": 0.85}.get(name, 0.45)
+    assert right > EXAM.get(name, 0.5)
 
 
 def test_the_guided_network_shows_the_world_that_convinced_it(tmp_path: Path) -> None:

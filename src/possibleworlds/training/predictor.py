@@ -56,7 +56,7 @@ class Network:
         data = Dataset(Pairs.of([row]))
         if certify:
             (found,) = certificate.certify(self.model, data, seed, options=self.options)
-            named = found and {names[letter]: value for letter, value in found.items()}
+            named = None if found is None else in_names(found, names)
             return Decision(found is None, None, named, found is not None)
         if not isinstance(self.model, PossibleWorldNet):
             probability = float(self.probabilities([(a, b)], seed)[0])
@@ -64,8 +64,8 @@ class Network:
         (view,) = certificate.views(self.model, data, seed, options=self.options)
         if view.probability > 0.5:
             return Decision(True, view.probability, None, False)
-        named = {names[letter]: value for letter, value in view.assignment.items()}
-        return Decision(False, view.probability, named, view.refutes)
+        assignment = in_names(view.assignment, names)
+        return Decision(False, view.probability, assignment, view.refutes)
 
     def answers(
         self,
@@ -107,18 +107,26 @@ class Network:
 
 
 def in_letters(a: Formulas, b: Formulas) -> tuple[tuple[str, str, int], dict[str, str]]:
-    """A pair in the network's vocabulary, as a row of data, and what each letter stands for.
+    """Write a pair in the network's vocabulary, as a row of data; name what its letters stand for.
 
-    Variables of other names become letters that are still free.
+    Variables of other names become letters that are still free. A letter that only stands in what
+    ⊤ or ⊥ was rewritten into has no name.
     """
-    a, b = parse(a).basic(), parse(b).basic()
+    a, b = parse(a), parse(b)
+    original = variables_of(a.rpn, b.rpn)
+    a, b = a.basic(), b.basic()
     names = variables_of(a.rpn, b.rpn)
     if len(names) > len(LETTERS):
         raise UserError(f"{len(names)} variables; the networks know {len(LETTERS)}")
     free = iter(sorted(set(LETTERS) - set(names)))
     letters = {name: name if len(name) == 1 and name in LETTERS else next(free) for name in names}
     row = "".join(a.rename(letters).rpn), "".join(b.rename(letters).rpn), 0
-    return row, {letter: name for name, letter in letters.items()}
+    return row, {letters[name]: name for name in original}
+
+
+def in_names(assignment: dict[str, bool], names: dict[str, str]) -> dict[str, bool]:
+    """Rename an assignment to letters back to the variables of the formulas."""
+    return {names[letter]: value for letter, value in assignment.items() if letter in names}
 
 
 def load(run: str | Path) -> Network:

@@ -1,0 +1,59 @@
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+import possibleworlds as pw
+from possibleworlds.data.files import read
+from possibleworlds.data.keys import pair_keys
+from possibleworlds.data.splits import PRESETS, free_splits, generate_folder, paper_layout
+from possibleworlds.errors import UserError
+
+
+@pytest.mark.parametrize("method", ["fourtuples", "naive", "mutated"])
+def test_pairs_in_memory_are_those_of_the_training_file(method: str, tmp_path: Path) -> None:
+    splits = free_splits(80, (2, 5), (3, 6), method)  # type: ignore[arg-type]
+    generate_folder(tmp_path, splits, seed=5)
+    for workers in (1, 2):
+        pairs = pw.generate(80, (2, 5), (3, 6), method, seed=5, workers=workers)  # type: ignore[arg-type]
+        assert pairs == read(tmp_path / "train.txt")
+
+
+def test_labels_are_true_and_pairs_differ() -> None:
+    pairs = pw.generate(rows=400, variables=(1, 4), operators=(1, 6), seed=1)
+    assert 2 * sum(pair.label for pair in pairs) == 400
+    assert all(pw.entails(p.premise, p.conclusion, "minisat22") == p.label for p in pairs)
+    assert len(set(pair_keys((pair.a, pair.b) for pair in pairs))) == 400
+    assert pairs.rows_together == 4
+
+
+def test_a_stream_goes_on_and_is_the_same_again() -> None:
+    first = list(islice(pw.stream(variables=(2, 3), operators=(1, 3), seed=2), 30_000))
+    assert len(first) == 30_000
+    assert first[:5000] == list(islice(pw.stream((2, 3), (1, 3), seed=2), 5000))
+    assert first[:5000] != list(islice(pw.stream((2, 3), (1, 3), seed=3), 5000))
+    assert all(pw.entails(p.premise, p.conclusion) == p.label for p in first[::997])
+
+
+def test_the_papers_splits_in_memory_are_those_of_the_folder(tmp_path: Path) -> None:
+    sizes = {s.name: s.rows for s in PRESETS["paper"]}
+    layout = paper_layout(500, 24, 24, 24, 24, 12)
+    splits = pw.paper_splits(seed=3, scale=0.005)
+    assert list(splits) == list(sizes)
+    assert splits.keys() == {split.name for split in layout}
+    generate_folder(tmp_path, layout, seed=3)
+    for split in layout:
+        assert splits[split.name] == read(tmp_path / split.file), split.name
+
+
+def test_impossible_settings_are_refused() -> None:
+    with pytest.raises(UserError, match="variables 0-3"):
+        pw.generate(rows=4, variables=(0, 3))
+    with pytest.raises(UserError, match="operators 3-1"):
+        pw.stream(operators=(3, 1))
+    with pytest.raises(UserError, match="'magic' is not a method"):
+        pw.generate(rows=4, method="magic")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="5 rows"):
+        pw.generate(rows=5)
+    with pytest.raises(UserError, match="scale 0"):
+        pw.paper_splits(scale=0)
