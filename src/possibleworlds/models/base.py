@@ -68,6 +68,11 @@ class Model(nn.Module, ABC):
         super().__init__()
         self.settings = settings
 
+    @classmethod
+    def engine(cls, device: str) -> str:  # noqa: ARG003
+        """Name what computes the network on a device; a run goes on with the same one only."""
+        return "torch"
+
     @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""

@@ -4,7 +4,8 @@ A network picks the view that it needs; each is computed when it is first used:
 
 - `symbol_frequencies`, for bags of words;
 - `sequences`, `joined` and `side_by_side`, for networks that read text;
-- `calls`, `messages` and `private_messages`, for networks that follow the trees.
+- `calls`, `messages` and `private_messages`, for networks that follow the trees, and `plan` and
+  `private_plan`, for the same by the kernel in C.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
 from possibleworlds.models.sequences import OPEN, TURNSTILE, Sequences, pad
 from possibleworlds.models.trees.forest import Device, Forest, Ints, Nodes
 from possibleworlds.models.trees.levels import Calls, Messages
+from possibleworlds.models.trees.native import Plan
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,17 @@ class Batch:
         trees = self._both_sides
         nodes = Nodes.of(self.forest, self.formula[trees], self.renaming[trees])
         return Messages.of(nodes, np.arange(len(trees)) // 2, self.device)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What `messages` is, for the kernel in C."""
+        return Plan.of(self.forest, self.formula, self.renaming, domain_size=len(self.formula))
+
+    @cached_property
+    def private_plan(self) -> Plan:
+        """What `private_messages` is, for the kernel in C."""
+        trees = self._both_sides
+        return Plan.of(self.forest, self.formula[trees], self.renaming[trees], domain_size=2)
 
 
 @cache

@@ -21,7 +21,7 @@ from possibleworlds.models.possibleworldnet import (
     PossibleWorldNet,
     PossibleWorldNetSettings,
 )
-from possibleworlds.models.trees.sat3 import Evaluation, scores
+from possibleworlds.models.trees.engine import scores, world_gradients
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class GuidedWorldNet(PossibleWorldNet):
     def search_and_evaluate(self, batch: Batch, worlds: Tensor, steps: int) -> Imagined:
         """Move each pair's worlds towards a refutation, and evaluate it where they arrive."""
         worlds = self.round_worlds(self.search(batch, worlds, steps))
-        order, parameters = batch.private_messages, self.parameters_of_sat3
-        as_left, as_right = scores(order, worlds, parameters, self.workspace)
+        parameters = self.parameters_of_sat3
+        as_left, as_right = scores(batch, worlds, parameters, self.workspace, private=True)
         return Imagined(worlds, as_left[0::2] + as_right[1::2] + self.f.bias)
 
     @torch.no_grad()
@@ -107,18 +107,9 @@ class GuidedWorldNet(PossibleWorldNet):
         """Move worlds (pairs, n, k) down the gradient of z by steps of fixed length, in [-1, 1]."""
         s = self.settings
         step_length = s.training_step_length if self.training else s.step_length
-        order, parameters = batch.private_messages, self.parameters_of_sat3
-        n = worlds.shape[1]
-        # z is the sum of the left term of each even tree and the right term of each odd one.
-        of_scores = worlds.new_zeros(2, sum(order.sizes[i] for i in order.root_groups))
-        for side in (0, 1):
-            of_scores[side].index_fill_(0, order.roots[side::2], 1.0)
-        of_scores = of_scores.repeat_interleave(n, 1)
+        parameters = self.parameters_of_sat3
         for _ in range(steps):
-            evaluation = Evaluation(order, worlds, parameters, self.workspace)
-            evaluation.forward()
-            gradient, _ = evaluation.backward(of_scores, of_parameters=False, of_worlds=True)
-            assert gradient is not None  # (pairs, n, k)
+            gradient = world_gradients(batch, worlds, parameters, self.workspace)  # (pairs, n, k)
             length = torch.linalg.vector_norm(gradient, dim=-1, keepdim=True)
             gradient *= step_length / length.clamp_min_(1e-30)
             worlds = (worlds - gradient).clamp_(-1, 1)

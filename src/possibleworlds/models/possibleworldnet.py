@@ -25,8 +25,10 @@ from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
 from possibleworlds.models.base import DEFAULT_OPTIONS, LEARNING_GRID, Model, Options
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.init import even_odds_bias, linear_uniform
+from possibleworlds.models.trees import native
+from possibleworlds.models.trees.engine import scores
 from possibleworlds.models.trees.forest import SLOTS
-from possibleworlds.models.trees.sat3 import Parameters, Workspace, scores
+from possibleworlds.models.trees.sat3 import Parameters, Workspace
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ class PossibleWorldNet(Model):
                 self.w4[variable, variable % k] += s.variable_prior * direction
         self.workspace = Workspace()
 
+    @classmethod
+    def engine(cls, device: str) -> str:
+        """Name what computes sat3 on a device: the kernel in C, or torch."""
+        return native.engine(device)
+
     def n_worlds(self, options: Options = DEFAULT_OPTIONS) -> int:
         """Return the number of worlds of an evaluation."""
         worlds: int = self.settings.worlds if options.worlds is None else options.worlds
@@ -126,7 +133,7 @@ class PossibleWorldNet(Model):
         n = self.n_worlds(options)
         worlds = self.round_worlds(self.draw_worlds(1, n, first_world=options.first_world))
         parameters = self.parameters_of_sat3
-        as_left, as_right = scores(batch.messages, worlds, parameters, self.workspace)
+        as_left, as_right = scores(batch, worlds, parameters, self.workspace)
         left, right = as_left.index_select(0, batch.left), as_right.index_select(0, batch.right)
         return Imagined(worlds, left + right + self.f.bias)
 

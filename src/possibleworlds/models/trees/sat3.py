@@ -241,3 +241,19 @@ def scores(order: Messages, worlds: Tensor, parameters: Parameters, workspace: W
         of_roots = evaluation.forward()
         evaluation.close()
     return of_roots.view(2, -1, worlds.shape[1]).index_select(1, order.roots)
+
+
+def world_gradients(
+    order: Messages, worlds: Tensor, parameters: Parameters, workspace: Workspace
+) -> Tensor:
+    """Compute the gradient of each pair's z with respect to its worlds, (pairs, n, k)."""
+    # z is the sum of the left term of each even tree and the right term of each odd one.
+    of_scores = worlds.new_zeros(2, sum(order.sizes[i] for i in order.root_groups))
+    for side in (0, 1):
+        of_scores[side].index_fill_(0, order.roots[side::2], 1.0)
+    evaluation = Evaluation(order, worlds, parameters, workspace)
+    evaluation.forward()
+    of_scores = of_scores.repeat_interleave(worlds.shape[1], 1)
+    gradients, _ = evaluation.backward(of_scores, of_parameters=False, of_worlds=True)
+    assert gradients is not None
+    return gradients

@@ -1,0 +1,45 @@
+/* The arguments of the forward and backward pass, whatever the width of vectors. */
+#ifndef POSSIBLEWORLDS_PASSES_H
+#define POSSIBLEWORLDS_PASSES_H
+
+#include "plan.h"
+
+/* Worlds that pass through the trees at once: few enough for the cache, enough to fill the tiles
+ * of a matrix product. */
+enum { BLOCK = 32 };
+
+typedef struct {
+    Plan plan;
+    int32_t n, d, k;                  /* worlds of a domain; size of a vector; size of a world */
+    const float *worlds;              /* [domains, n, k] */
+    const float *w4, *w1, *b1, *wf;   /* [26, k, d], [7, d, d], [4, d], [2, d] */
+    float *units, *scales;            /* [nodes, n, d padded], [nodes, n]; NULL: keep none */
+    float *scores;                    /* [2, trees, n] */
+    const float *of_scores;           /* [2, trees, n]; NULL: no backward pass */
+    float *of_worlds;                 /* [domains, n, k] or NULL */
+    float *of_w4, *of_w1, *of_b1, *of_wf; /* added to; or all NULL */
+    float *scratch;                   /* as much as `scratch_size` says, aligned like `units` */
+    int32_t first_block, last_block;  /* which of domains x blocks a domain to do */
+    int32_t forward;                  /* whether `units` are yet to be computed */
+} Passes;
+
+/* One set of functions for each width of vectors. */
+typedef struct {
+    const char *name;
+    int32_t lanes;
+    size_t (*scratch_size)(const Passes *); /* in numbers */
+    void (*run)(const Passes *);
+} Engine;
+
+static inline int32_t padded(int32_t size, int32_t lanes) {
+    return (size + lanes - 1) / lanes * lanes;
+}
+
+/* Blocks of a domain, as equal as they can be. */
+static inline int32_t n_blocks(int32_t n) { return (n + BLOCK - 1) / BLOCK; }
+
+static inline int32_t block_start(int32_t n, int32_t block) {
+    return (int32_t)((int64_t)n * block / n_blocks(n));
+}
+
+#endif
