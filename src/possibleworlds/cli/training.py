@@ -310,6 +310,7 @@ def models(as_json: Json = False) -> None:
     Example: `possibleworlds models`
     """
     from possibleworlds.models.registry import REGISTRY, resolve
+    from possibleworlds.models.trees import native
     from possibleworlds.training.checkpoint import SHIPPED, read_run
 
     lines: list[dict[str, Any]] = []
@@ -324,6 +325,7 @@ def models(as_json: Json = False) -> None:
                 "paper_validation": entry.paper[0] if entry.paper else None,
                 "ready_trained": ready,
                 "about": entry.about,
+                "engine": kind.engine("cpu"),
             }
         )
     if as_json:
@@ -339,3 +341,4 @@ def models(as_json: Json = False) -> None:
         table.add_row(line["name"], f"{line['parameters']:,}", paper, ours, line["about"])
     out.print(table)
     out.print("Accuracy on the published validation set, of the paper and of those that are ready.")
+    out.print(f"Networks with worlds run on the {native.describe()} engine here.")

@@ -55,6 +55,7 @@ def describe_run(
     settings: RunSettings,
     seed: int,
     data: dict[str, str],
+    engine: str,
 ) -> dict[str, Any]:
     """What run.json says before anything is trained."""
     return {
@@ -67,7 +68,20 @@ def describe_run(
         "vocabulary": [*OPERATORS, *LETTERS],
         "data": data,
         "torch": torch.__version__,
+        "engine": engine,
     }
+
+
+def validate_engine(run: dict[str, Any], engine: str, folder: Path) -> None:
+    """Raise UserError if a run was begun with another engine, which rounds differently."""
+    begun = run.get("engine", "torch")
+    if begun == engine:
+        return
+    if begun == "torch":
+        remedy = "POSSIBLEWORLDS_NATIVE=0 goes on with torch"
+    else:
+        remedy = "to go on, install the package with its kernel, without POSSIBLEWORLDS_NATIVE=0"
+    raise UserError(f"{folder} was trained by the {begun} engine, not by {engine}: {remedy}")
 
 
 def read_run(folder: Path) -> dict[str, Any]:

@@ -230,7 +230,7 @@ def train(
         problem = f"{job.model} cannot be made with these settings"
         raise UserError(f"{problem}: {reason(error)}") from None
     trainer = Trainer(model, settings.training, train_set, validate_set, seed)
-    description = checkpoint.describe_run(job.model, settings, seed, data)
+    description = checkpoint.describe_run(job.model, settings, seed, data, kind.engine(job.device))
     state = job.out / checkpoint.STATE
     with exclusive_folder(job.out):
         if not run and open_run(job, kind, data):
@@ -271,6 +271,7 @@ def open_run(job: Job, kind: type[Model], data: dict[str, str]) -> dict[str, Any
         raise UserError(f"{job.out} was started with seed {run['seed']}")
     if run["data"] != data:
         raise UserError(f"{job.out} was trained on other data than {job.data}")
+    checkpoint.validate_engine(run, kind.engine(job.device), job.out)
     stored = flat_settings(run)
     wanted = RunSettings.read(kind, job.given).flat()
     for name in job.given:

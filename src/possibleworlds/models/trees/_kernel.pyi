@@ -1,14 +1,18 @@
 """The kernel in C; `kernel/module.c` says what the functions do."""
 
-from typing_extensions import Buffer
+from typing import Any
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 ENGINES: tuple[str, ...]
 
 def plan(
-    code: Buffer,
-    offsets: Buffer,
-    formula: Buffer,
-    variables: Buffer,
+    code: Array,
+    offsets: Array,
+    formula: Array,
+    variables: Array,
     domain_size: int,
     /,
 ) -> bytes: ...
@@ -30,17 +34,17 @@ def run(
     n: int,
     d: int,
     k: int,
-    worlds: Buffer,
-    w4: Buffer,
-    w1: Buffer,
-    b1: Buffer,
-    wf: Buffer,
-    units: Buffer | None,
-    scratch: Buffer,
-    scores: Buffer | None,
-    of_scores: Buffer | None,
-    of_worlds: Buffer | None,
-    of_parameters: Buffer | None,
+    worlds: Array,
+    w4: Array,
+    w1: Array,
+    b1: Array,
+    wf: Array,
+    units: Array | None,
+    scratch: Array,
+    scores: Array | None,
+    of_scores: Array | None,
+    of_worlds: Array | None,
+    of_parameters: Array | None,
     first_block: int,
     last_block: int,
     /,
