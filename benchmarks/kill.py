@@ -134,9 +134,9 @@ class CheckSweep:
 
 def sweep_outcome(folder: Path) -> dict[str, Any]:
     """Every trial, and what was selected."""
-    networks = read_sweep(folder)["networks"]
+    networks = read_sweep(folder).networks
     return {
-        "selections": {name: network["selection"] for name, network in networks.items()},
+        "selections": {name: network.selection for name, network in networks.items()},
         "evaluations": [(p.parent.name, sha256(p)) for p in sorted(folder.rglob(EVALUATION))],
         "trials": {path.name: run_outcome(path) for path in sorted((folder / TRIALS).iterdir())},
     }

@@ -20,7 +20,7 @@ from typing import Any
 
 from possibleworlds.experiments.evaluations import read_evaluations
 from possibleworlds.experiments.grid import SEEDS
-from possibleworlds.experiments.reproduce import ASKED
+from possibleworlds.experiments.reproduce import REQUEST
 from possibleworlds.experiments.sweep import read_sweep
 from possibleworlds.storage import write_json
 from possibleworlds.training.checkpoint import SHIPPED, read_run
@@ -45,15 +45,16 @@ def put_on_record(out: Path, commit: str) -> None:
         run["run"] = str(Path(run["run"]).relative_to(out.resolve()))
     kept = {"commit": commit, **{name: report[name] for name in KEPT}}
     text = json.dumps(kept, indent=1).replace(str(out.resolve()), "paper")
-    for folder in json.loads((out / ASKED).read_text(encoding="utf-8"))["tests"]:
+    for folder in json.loads((out / REQUEST).read_text(encoding="utf-8"))["tests"]:
         text = text.replace(folder, "PUBLISHED")
     RESULTS.write_text(text + "\n", encoding="utf-8")
 
 
 def ship(out: Path) -> None:
     """Make the best seed of each searched network the pretrained one."""
-    for model, network in read_sweep(out / "sweep")["networks"].items():
-        runs = [out / "sweep" / "trials" / name for name in network["selection"]["seeds"]]
+    for model, network in read_sweep(out / "sweep").networks.items():
+        seeds = network.selection.seeds if network.selection else {}
+        runs = [out / "sweep" / "trials" / name for name in seeds]
         found = {run: accuracies(run) for run in runs}
         best = max(runs, key=lambda run: found[run]["published"]["validate"])
         folder = SHIPPED / model

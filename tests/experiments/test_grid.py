@@ -22,6 +22,7 @@ from possibleworlds.experiments.grid import (
 from possibleworlds.experiments.sweep import Search
 from possibleworlds.experiments.trials import Result, Trial
 from possibleworlds.models.registry import resolve
+from possibleworlds.records import from_json
 
 LEARNING = 3 * 2 * 2  # learning rates, batch sizes, with and without symbol permutation
 SIZES = {  # section 4: what else is searched for each network, and how many values of each
@@ -46,7 +47,7 @@ def test_the_whole_grid_is_the_papers(name: str) -> None:
     assert len(points) == LEARNING * SIZES[name]
     assert len({json.dumps(complete(model, point)) for point in points}) == len(points)
     plan = paper_plan(model, 10.0, 0, [Speed()])
-    assert [candidate.given for candidate in plan.candidates] == points
+    assert [candidate.overrides for candidate in plan.candidates] == points
     assert [(rung.candidates, rung.seeds) for rung in plan.rungs] == [(len(points), 3)]
 
 
@@ -97,7 +98,7 @@ def test_a_plan_survives_its_file() -> None:
     model, budget = resolve("treenet"), Budget.parse("90epochs")
     given = starting_candidates(model, budget, 0)
     plan = halving_plan(model, budget, 0, given, [Speed()] * len(given))
-    assert Plan.read(json.loads(json.dumps(asdict(plan)))) == plan
+    assert from_json(json.loads(json.dumps(asdict(plan))), Plan, "plan") == plan
 
 
 def trial(**changes: Any) -> Trial:
@@ -140,9 +141,9 @@ def give(search: Search, accuracies: dict[int, float | str]) -> None:
 
 def test_halving_keeps_the_best(tmp_path: Path) -> None:
     search = halving_search(tmp_path)
-    assert len(search.due()) == 9
+    assert len(search.pending()) == 9
     give(search, dict(enumerate([0.5, 0.9, "nan", 0.7, 0.8, 0.7, 0.1, 0.2, "nan"])))
-    second = search.due()
+    second = search.pending()
     assert [candidate for candidate, _ in search.rungs[1].values()] == [
         1,
         4,
@@ -150,22 +151,22 @@ def test_halving_keeps_the_best(tmp_path: Path) -> None:
     ]  # the earlier of 7s
     assert {t.settings["epochs"] for t in second} == {search.plan.candidates[1].epochs[1]}
     give(search, {1: 0.6, 4: "nan", 3: 0.75})
-    last = search.due()
+    last = search.pending()
     assert [candidate for candidate, _ in search.rungs[2].values()] == [3, 3, 3]
     assert [t.seed for t in last] == [0, 1, 2]
     names = [t.name for t in last]
     search.results |= {names[0]: Result(0.8), names[1]: Result(0.9), names[2]: Result(failure="x")}
-    assert search.due() == []
-    assert search.selected() == {names[1]: 0.9, names[0]: 0.8}
+    assert search.pending() == []
     selection = search.selection()
     assert selection is not None
-    assert selection["trial"] == names[1]
+    assert list(selection.seeds.items()) == [(names[1], 0.9), (names[0], 0.8)]
+    assert selection.trial == names[1]
 
 
 def test_a_search_in_which_all_fail_is_over(tmp_path: Path) -> None:
     search = halving_search(tmp_path)
     give(search, dict.fromkeys(range(9), "nan"))
-    assert search.due() == []
+    assert search.pending() == []
     assert search.selection() is None
 
 
@@ -175,7 +176,9 @@ def test_of_the_whole_grid_the_settings_with_the_best_mean_are_selected(tmp_path
     accuracies = {0: (0.9, 0.5, 0.5), 1: (0.7, 0.8, 0.75)}
     for name, (candidate, trial) in search.rungs[0].items():
         search.results[name] = Result(accuracies.get(candidate, (0.5,) * 3)[trial.seed])
-    assert search.due() == []
-    assert list(search.selected().values()) == [0.8, 0.75, 0.7]
+    assert search.pending() == []
+    selection = search.selection()
+    assert selection is not None
+    assert list(selection.seeds.values()) == [0.8, 0.75, 0.7]
     names = [trial.name for candidate, trial in search.rungs[0].values() if candidate == 1]
-    assert list(search.selected()) == [names[1], names[2], names[0]]
+    assert list(selection.seeds) == [names[1], names[2], names[0]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from possibleworlds.storage import held_locks
+from possibleworlds.experiments.trials import running_trials
 from tests.experiments.conftest import command, outcome, possible
 
 pytest.importorskip("ray", reason="ray is not to be had for this version of Python")
@@ -52,7 +52,7 @@ def test_a_sweep_that_loses_a_node_ends_as_one_on_a_single_machine(
         text=True,
     )
     while running.poll() is None:
-        at_work = [said for said in held_locks(here / "ray" / "locks").values() if "share" in said]
+        at_work = [now for now in running_trials(here / "ray").values() if now.step]
         if len(at_work) == 2:
             break
         time.sleep(0.02)

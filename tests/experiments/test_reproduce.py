@@ -14,11 +14,13 @@ import pytest
 from possibleworlds.cli import experiments
 from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
-from possibleworlds.experiments import reproduce
+from possibleworlds.experiments import presets, reproduce
 from possibleworlds.experiments.engines import LocalEngine
 from possibleworlds.experiments.grid import Budget
-from possibleworlds.experiments.reproduce import Planned, Preset, Reproduction
-from possibleworlds.models.registry import REGISTRY, resolve
+from possibleworlds.experiments.presets import PlannedRun, Preset
+from possibleworlds.experiments.reproduce import Reproduction
+from possibleworlds.models.registry import names, resolve
+from possibleworlds.paper import TABLE_2
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate, pending_evaluations, write_report
@@ -28,10 +30,10 @@ TINY = {"epochs": 1.0, "evaluations": 2}
 
 def tiny(budget: Budget | None = None) -> Preset:
     runs = [
-        Planned("mlp-bow", TINY, seeds=2, is_result=True),
-        Planned("mlp-bow", {**TINY, "permute_symbols": False}),
-        Planned("possibleworldnet", {**TINY, "size": 4, "worlds": 2}, is_result=True),
-        *reproduce.one_sided(TINY, ("linear-bow",)),
+        PlannedRun("mlp-bow", TINY, seeds=2, is_result=True),
+        PlannedRun("mlp-bow", {**TINY, "permute_symbols": False}),
+        PlannedRun("possibleworldnet", {**TINY, "size": 4, "worlds": 2}, is_result=True),
+        *presets.one_sided(TINY, ("linear-bow",)),
     ]
     data = paper_layout(160, 40, 40, 40, 40, 20)
     naive = free_splits(80, (1, 5), (1, 5), "naive")
@@ -45,7 +47,7 @@ def at_work(preset: Preset, out: Path, tests: tuple[Path, ...] = ()) -> Reproduc
 def finish(work: Reproduction) -> dict[str, bytes]:
     """Do all of it; the weights of each run."""
     work.make_data(lambda *_: None)
-    work.train(work.lengths(), lambda _: None)
+    work.train(work.expected_seconds(), lambda _: None)
     return {path.parent.name: path.read_bytes() for path in work.runs.rglob("model.safetensors")}
 
 
@@ -88,7 +90,7 @@ def test_nothing_is_done_twice(done: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (done / "runs" / "trials").rglob("*.*")}
     work = at_work(tiny(), done, (done.parent / "theirs",))
     work.make_data(lambda *_: None)
-    assert work.lengths() == {}
+    assert work.expected_seconds() == {}
     report(work)
     after = {path: path.stat().st_mtime_ns for path in (done / "runs" / "trials").rglob("*.*")}
     assert before == after
@@ -98,7 +100,7 @@ def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
     asked = iter([False] * 3 + [True] * 1000)
     work = at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))
     work.make_data(lambda *_: None)
-    lengths = work.lengths()
+    lengths = work.expected_seconds()
     assert len(lengths) == 8
     assert all(seconds > 0 for seconds in lengths.values())
     work.stop = lambda: next(asked)
@@ -108,9 +110,9 @@ def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
     assert finish(at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))) == undisturbed
 
 
-def test_search_is_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproduce, "SEARCH_SHARES", {"linear-bow": 1, "mlp-bow": 2})
-    work = at_work(tiny(Budget(9, "epochs")), tmp_path)
+def test_search_is_part_of_it(tmp_path: Path) -> None:
+    preset = replace(tiny(Budget(9, "epochs")), searched=("linear-bow", "mlp-bow"))
+    work = at_work(preset, tmp_path)
     finish(work)
     searches = work.plan_search()
     assert [search.model for search in searches] == ["linear-bow", "mlp-bow"]
@@ -126,7 +128,7 @@ def test_search_is_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_run_that_cannot_be_had_does_not_stop_the_rest(tmp_path: Path) -> None:
-    heavy = Planned("mlp-bow", {**TINY, "size": 2**40})
+    heavy = PlannedRun("mlp-bow", {**TINY, "size": 2**40})
     preset = tiny()
     work = at_work(replace(preset, runs=[heavy, *preset.runs]), tmp_path)
     assert len(finish(work)) == 8
@@ -136,10 +138,10 @@ def test_a_run_that_cannot_be_had_does_not_stop_the_rest(tmp_path: Path) -> None
 
 
 def test_presets_cover_every_network() -> None:
-    assert {run.model for run in reproduce.quick().runs} == REGISTRY.keys()
-    whole = reproduce.paper(Budget(3600, "seconds"))
-    assert {run.model for run in whole.runs} | reproduce.SEARCH_SHARES.keys() == REGISTRY.keys()
-    for planned in (*reproduce.quick().runs, *whole.runs):
+    assert {run.model for run in presets.quick().runs} == {*TABLE_2, "guidedworldnet"}
+    whole = presets.paper(Budget(3600, "seconds"))
+    assert {*(run.model for run in whole.runs), *whole.searched} == set(names())
+    for planned in (*presets.quick().runs, *whole.runs):
         assert planned.settings["minutes"] or planned.settings["epochs"]
         resolve(planned.model)
     seeds = {run.model: run.seeds for run in whole.runs if run.seeds > 1}

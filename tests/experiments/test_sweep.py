@@ -20,8 +20,16 @@ from possibleworlds.data.files import TRAINING_FILES
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.engines import LocalEngine
 from possibleworlds.experiments.grid import Budget, complete
-from possibleworlds.experiments.sweep import Asked, make_plans, searches_of
-from possibleworlds.experiments.trials import Result, Trial, measure, read_result, run_trial
+from possibleworlds.experiments.sweep import SearchRequest, plan_searches
+from possibleworlds.experiments.trials import (
+    Progress,
+    Result,
+    Trial,
+    measure,
+    read_result,
+    run_trial,
+    running_trials,
+)
 from possibleworlds.models import resolve
 from possibleworlds.storage import exclusive_folder, held_locks, sha256
 from tests.experiments.conftest import command, outcome, possible
@@ -71,10 +79,9 @@ def test_a_sweep_from_plan_to_evaluation(
         cli.app(["sweep", PLAIN, *options(data, 48)], standalone_mode=False)
 
 
-def middle_of(sweep: Path) -> list[dict[str, Any]]:
-    """What the trials at work say that have begun and are far from their end."""
-    said = held_locks(sweep / "locks").values()
-    return [trial for trial in said if 0.1 < trial.get("share", 0.0) < 0.5]
+def middle_of(sweep: Path) -> list[Progress]:
+    """The progress of trials at work that have begun and are far from their end."""
+    return [now for now in running_trials(sweep).values() if 0.1 < now.fraction < 0.5]
 
 
 def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
@@ -236,14 +243,14 @@ def test_a_speed_that_was_lost_is_measured_again(data: Path, tmp_path: Path) -> 
 
     lost: list[str] = []
     budget = Budget(30.0, "seconds")
-    make_plans(tmp_path, ["linear-bow"], data, Asked(budget, 10.0, 0), Killing(1))
-    (search,) = searches_of(tmp_path)
+    request = SearchRequest(budget, 10.0, 0)
+    (search,) = plan_searches(tmp_path, {"linear-bow": request}, data, Killing(1))
     assert lost == ["linear-bow"]
     assert search.plan.evaluation > 0
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "networks": {"treenet": {}}}']
+    "content", ["", "[]", "{}", '{"format": 2}', '{"format": 2, "networks": {"treenet": {}}}']
 )
 def test_a_damaged_sweep_is_one_clear_line(content: str, tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text(content)
@@ -286,7 +293,7 @@ def operations_a_call(function: Callable[[], object]) -> float:
 def test_the_later_steps_of_a_training_count_for_its_length(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{measure.__module__}.seconds_a_call", operations_a_call)
+    monkeypatch.setattr(f"{measure.__module__}.seconds_per_call", operations_a_call)
     settings = {"size": 8, "worlds": 8, "training_worlds": 8, "training_steps": 1}
     candidates = [{**settings, "unguided_fraction": share} for share in (1.0, 0.5, 0.0)]
     plain, half, guided = (

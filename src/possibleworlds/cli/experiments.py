@@ -1,7 +1,6 @@
 """The commands `sweep` and `reproduce`."""
 
 import json
-import math
 import shlex
 import signal
 from collections.abc import Callable, Iterator
@@ -32,12 +31,13 @@ from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS
 from possibleworlds.parallel import StopRequestedError, stop_requested
 from possibleworlds.report.page import duration
-from possibleworlds.storage import exclusive_folder, held_locks
+from possibleworlds.storage import exclusive_folder
 
 if TYPE_CHECKING:
     from possibleworlds.experiments.engines import Engine
     from possibleworlds.experiments.grid import Plan
     from possibleworlds.experiments.sweep import Search
+    from possibleworlds.experiments.trials import Progress
 
 app = new_group()
 SHOWN = 3
@@ -103,24 +103,23 @@ def sweep(
     from possibleworlds.experiments.grid import Budget
     from possibleworlds.experiments.sweep import (
         EPOCHS,
-        Asked,
+        SearchRequest,
         files_to_evaluate,
-        make_plans,
+        plan_searches,
         run,
-        searches_of,
     )
 
     models = list(dict.fromkeys(models))
     whole = None if grid else Budget.parse(budget or "2h")
     each = Budget(whole.amount / len(models), whole.unit) if whole else None
-    asked = Asked(each, EPOCHS if epochs is None else epochs, seed)
+    request = SearchRequest(each, EPOCHS if epochs is None else epochs, seed)
     data, folder = data.resolve(), folder.resolve()
     files = files_to_evaluate(data, [path.resolve() for path in test or []])
     runs_on = make_engine(engine, workers, address)
     try:
         with stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
-            make_plans(folder, models, data, asked, runs_on, stop, say)
-            searches = searches_of(folder, models)
+            requests = dict.fromkeys(models, request)
+            searches = plan_searches(folder, requests, data, runs_on, stop, say)
             for search in searches:
                 after = duration(search.seconds_to_evaluate(files))
                 say(f"{search.model}: {in_words(search.plan)}, then {after} to evaluate")
@@ -133,7 +132,7 @@ def sweep(
     finally:
         runs_on.stop()
     show_status(folder)
-    raise typer.Exit(not all(search.selected() for search in searches))
+    raise typer.Exit(not all(search.selection() for search in searches))
 
 
 @contextmanager
@@ -181,7 +180,8 @@ def reproduce(
 
     from possibleworlds.experiments.engines import LocalEngine
     from possibleworlds.experiments.grid import Budget
-    from possibleworlds.experiments.reproduce import Reproduction, paper, quick
+    from possibleworlds.experiments.presets import paper, quick
+    from possibleworlds.experiments.reproduce import Reproduction
     from possibleworlds.report.material import Material, ReportRequest
     from possibleworlds.report.report import pending_evaluations, write_report
 
@@ -200,12 +200,12 @@ def reproduce(
             with progress_bars() as progress:
                 work.make_data(named_bars(progress))
             say("data generated and verified; planning")
-            lengths, searches = work.lengths(), work.plan_search()
+            lengths, searches = work.expected_seconds(), work.plan_search()
             lengths |= work.add_twins(searches)
             left = sum(lengths.values()) + sum(
                 search.seconds_left({}) + search.plan.seconds_each(-1)
                 for search in searches
-                if search.due()
+                if search.pending()
             )
             say(f"left to train: {on_cores(left, workers)}; evaluations and the report come on top")
             if searches:
@@ -267,7 +267,7 @@ def in_words(plan: "Plan") -> str:
 
 def starting(plan: "Plan") -> str:
     """What a plan begins with: the defaults and points of the grid, or all of these."""
-    chosen = sum(bool(candidate.given) for candidate in plan.candidates)
+    chosen = sum(bool(candidate.overrides) for candidate in plan.candidates)
     points = f"{chosen:,} of {plan.grid_size:,} settings" if chosen else ""
     defaults = "the defaults" if chosen < len(plan.candidates) else ""
     return " and ".join(filter(None, (defaults, points)))
@@ -275,20 +275,20 @@ def starting(plan: "Plan") -> str:
 
 def show_status(folder: Path) -> None:
     """Print how a sweep is getting on."""
-    from possibleworlds.experiments.sweep import searches_of
+    from possibleworlds.experiments.sweep import read_searches
 
-    out.print(table(searches_of(folder), None))
+    out.print(table(read_searches(folder), None))
 
 
 def table(searches: "list[Search]", slots: int | None) -> Table:
     """A line for each network and each of its trials; where slots are given, the best alone."""
-    from possibleworlds.experiments.trials import LOCKS
+    from possibleworlds.experiments.trials import running_trials
 
     found = columns("trial", "settings", "progress", "validation", "time left")
-    at_work = held_locks(searches[0].sweep / LOCKS)
-    shares = {name: float(said["share"]) for name, said in at_work.items() if "share" in said}
+    at_work = running_trials(searches[0].sweep)
+    shares = {name: progress.fraction for name, progress in at_work.items()}
     for search in searches:
-        due = search.due()
+        due = search.pending()
         done = len(search.rungs[-1]) - len(due)
         where = f"rung {len(search.rungs)} of {len(search.plan.rungs)}"
         left = search.seconds_left(shares)
@@ -302,10 +302,11 @@ def table(searches: "list[Search]", slots: int | None) -> Table:
 
 
 def lines(
-    search: "Search", at_work: dict[str, dict[str, Any]], best: int | None
+    search: "Search", at_work: "dict[str, Progress]", best: int | None
 ) -> list[tuple[str, str, str, str, str]]:
     """The trials that have begun: those at work, then the others of each rung, best first."""
-    selected = {} if search.due() else search.selected()
+    selection = search.selection()
+    selected = selection.seeds if selection else {}
     working, ended = [], []
     for number, rung in reversed(list(enumerate(search.rungs))):
         of_rung = []
@@ -314,13 +315,13 @@ def lines(
             if not said and not result:
                 continue
             chosen = search.plan.candidates[candidate]
-            given = [f"{k}={v}" for k, v in chosen.given.items() if v != search.plan.base[k]]
+            given = [f"{k}={v}" for k, v in chosen.overrides.items() if v != search.plan.base[k]]
             settings = f"{' '.join(given) or 'defaults'} seed={trial.seed}"
             if said:
-                share = float(said.get("share", 0.0))
-                shown = f"evaluating {said['evaluating']}" if "evaluating" in said else ""
+                share = said.fraction
+                shown = f"evaluating {said.evaluating}" if said.evaluating else ""
                 left = "" if shown else duration(chosen.seconds[number] * (1 - share))
-                accuracy = result.validation if result else said.get("validation", math.nan)
+                accuracy = result.validation if result else said.validation
                 working.append((name, settings, shown or f"{share:.0%}", percent(accuracy), left))
             elif result:
                 shown = "selected" if name in selected else f"done, rung {number + 1}"

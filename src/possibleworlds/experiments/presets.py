@@ -1,0 +1,125 @@
+"""What `possibleworlds reproduce` runs, by preset, and what that leaves out of the paper."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from possibleworlds.data.generation import Split
+from possibleworlds.data.splits import PRESETS, free_splits
+from possibleworlds.experiments.grid import SEEDS, Budget, Settings
+from possibleworlds.models.registry import entries, resolve
+from possibleworlds.paper import TABLE_2, WORLDS
+from possibleworlds.training.checkpoint import SHIPPED, flat_settings, read_run
+from possibleworlds.training.settings import RunSettings
+
+WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
+ONE_SIDED = ("linear-bow", "mlp-bow", "treenet")
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A network to be trained with some settings on the data of a folder, with some seeds."""
+
+    model: str
+    overrides: Settings
+    data: str = "data"
+    seeds: int = 1
+    is_result: bool = False
+    """Whether it stands in the table of results; others are there to be compared."""
+
+    @property
+    def settings(self) -> Settings:
+        """All settings, of the network and of its training."""
+        return RunSettings.read(resolve(self.model), self.overrides).flat()
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What is run, and what that leaves out of the paper."""
+
+    splits: dict[str, tuple[Split, ...]]
+    """The data, by folder."""
+    runs: list[PlannedRun]
+    budget: Budget | None
+    """Of the search for the benchmark networks; None where there is none."""
+    note: str
+    """What the report says about it."""
+    searched: tuple[str, ...] = ()
+    """The networks that share the budget."""
+
+
+def quick() -> Preset:
+    """All twelve networks on a fifth of the data, each for a minute or so."""
+    minutes = dict.fromkeys((*TABLE_2, "guidedworldnet"), 1.0) | {"linear-bow": 0.4, "mlp-bow": 0.4}
+    minutes["guidedworldnet"] = 2.0
+    runs = [
+        PlannedRun(model, {"minutes": length}, is_result=True) for model, length in minutes.items()
+    ]
+    runs += [PlannedRun("possibleworldnet", {"minutes": 0.5, "worlds": n}) for n in WORLDS[::2]]
+    runs += [
+        PlannedRun(model, {"minutes": minutes[model], "permute_symbols": False})
+        for model in ("mlp-bow", "lstm", "treelstm")
+    ]
+    runs += one_sided({"minutes": 0.2}, ("mlp-bow",))
+    return Preset(
+        {"data": PRESETS["quick"], "naive": naive(20_000)},
+        runs,
+        None,
+        "A quick run: 20,000 rows of training data instead of 100,000 and 1,000 in a test set "
+        "instead of 5,000; each network with its default settings and one seed, for 0.4 to 2 "
+        "minutes on one core, without a search; four numbers of worlds instead of seven; three "
+        "networks without symbol permutation; one network that sees one side. The paper's sizes: "
+        "`possibleworlds reproduce --preset paper`.",
+    )
+
+
+def paper(budget: Budget) -> Preset:
+    """The paper's sizes: a search for each benchmark, three seeds of the networks with worlds."""
+    pretrained = {model: read_run(SHIPPED / model) for model in WITH_WORLDS}
+    runs = [
+        PlannedRun(model, flat_settings(run), data, SEEDS, is_result=True)
+        for (model, run), data in zip(pretrained.items(), ("data", "wide"), strict=True)
+    ]
+    short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}
+    runs += [PlannedRun("possibleworldnet", {**short, "worlds": n}) for n in WORLDS]
+    runs.append(PlannedRun("possibleworldnet", {**short, "permute_symbols": False}))
+    runs += [PlannedRun("guidedworldnet", {**short, "permute_symbols": on}) for on in (True, False)]
+    runs += one_sided({"epochs": 4.0}, ONE_SIDED)
+    hours = budget.amount / 3600
+    length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
+    return Preset(
+        {
+            "data": PRESETS["paper"],
+            "wide": free_splits(100_000, (1, 10), (0, 10), "fourtuples")[:2],
+            "naive": naive(100_000),
+        },
+        runs,
+        budget,
+        f"Settings of the ten benchmark networks were searched for with {length} in all, by "
+        "successive halving among their defaults and points of the paper's grid; the networks with "
+        "worlds have those of the pretrained ones. guidedworldnet is trained on `wide`, rows of "
+        "0 to 10 operators a formula. Side studies have one seed: two epochs for each number of "
+        "worlds, the length of what was selected without symbol permutation (two epochs of the "
+        "networks with worlds), four epochs for three networks that see one side.",
+        searched_networks(),
+    )
+
+
+def searched_networks() -> tuple[str, ...]:
+    """List the networks of this package whose settings are searched for."""
+    own = [name for name, entry in entries().items() if entry.path.startswith("possibleworlds.")]
+    return tuple(name for name in own if resolve(name).search_share)
+
+
+def naive(rows: int) -> tuple[Split, ...]:
+    """Data by the naive method, on which one side may give away the answer."""
+    return free_splits(rows, (1, 10), (1, 10), "naive")
+
+
+def one_sided(length: Settings, models: Sequence[str]) -> list[PlannedRun]:
+    """The checks of appendix A, on unbiased and on biased data."""
+    return [
+        PlannedRun(model, {**length, "side": side}, data)
+        for model in models
+        for side in ("left", "right")
+        for data in ("data", "naive")
+    ]
