@@ -1,12 +1,14 @@
 # Everything from nothing but Python 3.11 and make:
 #   make reproduce   set up and run all of the paper on a small scale
 #   make test        set up and run the tests, the linter and the type checker
+#   make integrations  set up the tools that we integrate with, apart, and run their tests
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLS := .venv-integrations
 OUT ?= out
 
-.PHONY: reproduce test lint slow clean
+.PHONY: reproduce test integrations lint slow clean
 
 reproduce: $(VENV)/ready
 	$(BIN)/possibleworlds reproduce --out $(OUT)/quick
@@ -23,6 +25,15 @@ lint: $(VENV)/ready
 slow: $(VENV)/ready
 	$(BIN)/pytest -m slow
 
+integrations: $(TOOLS)/ready
+	HF_HUB_OFFLINE=1 $(TOOLS)/bin/python -m pytest tests/integrations tests/language -m "slow or not slow"
+
+$(TOOLS)/ready: pyproject.toml constraints-integrations.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet -c constraints-integrations.txt pip torch
+	$(TOOLS)/bin/python -m pip install --quiet -c constraints-integrations.txt --group integrations -e .
+	touch $@
+
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
@@ -31,4 +42,4 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OUT) build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) $(TOOLS) $(OUT) build dist *.egg-info src/*.egg-info

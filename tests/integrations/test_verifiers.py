@@ -1,0 +1,38 @@
+"""The verifiers environment, scored by the real verifiers."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+vf = pytest.importorskip("verifiers.v1", reason="verifiers is not installed")
+
+sys.path.append(str(Path(__file__).parents[2] / "environments" / "possibleworlds_v1"))
+
+from possibleworlds_v1 import EntailmentTaskset  # noqa: E402
+from possibleworlds_v1.taskset import EntailmentConfig  # noqa: E402
+from verifiers.v1.graph import MessageNode  # noqa: E402
+from verifiers.v1.trace import AgentInfo, TraceTask  # noqa: E402
+
+
+def reward(task: Any, reply: str) -> float:
+    """Score a trace that ends with a reply, as a rollout would."""
+    node = MessageNode(message=vf.AssistantMessage(content=reply), sampled=True)
+    agent = AgentInfo.model_construct()
+    trace = vf.Trace(task=TraceTask.model_construct(data=task.data), agent=agent, nodes=[node])
+    asyncio.run(task.score(trace))
+    return float(trace.reward)
+
+
+@pytest.mark.parametrize("kind", ["decide", "refute", "conclude"])
+def test_tasks_load_and_rewards_are_exact(kind: str) -> None:
+    taskset = EntailmentTaskset(EntailmentConfig(kind=kind, num_tasks=6, level=2))
+    tasks = list(taskset)
+    assert len(tasks) == 6
+    assert [task.data.idx for task in tasks] == list(range(6))
+    for task in tasks:
+        assert task.data.prompt
+        assert reward(task, f"Answer: {task.data.item['answer']}") == 1.0
+        assert reward(task, "I do not know.") == 0.0
