@@ -29,13 +29,12 @@ from typing import Any, TypeVar
 import torch
 from pages import commit, replace_part
 
-from possibleworlds.cli.console import cores
 from possibleworlds.data.files import format_rows, read_pairs
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.syntax import MEANING, parse, published, render
 from possibleworlds.models.registry import names, resolve
-from possibleworlds.parallel import ordered_map
+from possibleworlds.parallel import cores, ordered_map
 from possibleworlds.storage import write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import (

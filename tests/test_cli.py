@@ -195,4 +195,5 @@ def test_the_app_holds_every_command_once_it_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     commands = "entails show generate verify stats train evaluate predict models"
-    assert done.stdout.split() == [*commands.split(), "sweep", "reproduce", "report"]
+    others = ["export", "tasks", "integrations", "playground"]
+    assert done.stdout.split() == [*commands.split(), "sweep", "reproduce", "report", *others]

@@ -34,6 +34,11 @@ class StopRequestedError(Exception):
     """The user wants the work to stop; what is done so far is safe."""
 
 
+def cores() -> int:
+    """Count the processes that this machine runs at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @contextmanager
 def stop_requested(*signals: signal.Signals) -> Iterator[Stop]:
     """Whether one of the signals has come since the beginning.

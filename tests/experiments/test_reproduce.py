@@ -171,7 +171,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted; the same command, given again, goes on" in said
+    assert "interrupted; the same command, given again, continues" in said
     assert "left to train: " in said
     assert "Traceback" not in said
 

@@ -105,7 +105,7 @@ def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
         while held_locks(here / "parts" / "locks"):
             time.sleep(0.02)  # the trials of a killed sweep end a moment after it
     assert running.returncode == 130
-    assert "given again, goes on" in said
+    assert "given again, continues" in said
     runs = [json.loads(path.read_text()) for path in here.glob("parts/trials/*/run.json")]
     assert any(run["metrics"]["step"] > 0 and not run["metrics"]["finished"] for run in runs)
     possible(*parts)

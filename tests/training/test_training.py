@@ -135,7 +135,7 @@ def test_ctrl_c_saves_the_run(data: Path, tmp_path: Path) -> None:
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "--resume goes on" in said
+    assert "--resume continues" in said
     assert json.loads((tmp_path / "run" / RUN).read_text())["metrics"]["step"] > 0
 
 
@@ -415,7 +415,7 @@ def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> No
     options = ["--data", str(data), "--out", str(tmp_path / "run"), "--preset", "best"]
     done = possible("train", "possibleworldnet", *options, "--epochs", "0.01", "--seed", "3")
     assert done.returncode == 0
-    assert "other data than the ready-trained" in done.stderr
+    assert "other data than those of the pretrained" in done.stderr
     stored = json.loads((tmp_path / "run" / RUN).read_text())
     ready = read_run(SHIPPED / "possibleworldnet")
     assert stored["settings"] == ready["settings"]
@@ -454,7 +454,7 @@ def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> No
         (["entails", "p", "q", "--worlds", "3"], "--worlds is for the answer of a network"),
         (
             ["train", "a.b:C", "--data", "DATA", "--out", "r", "--preset", "best"],
-            "no ready-trained a.b:C",
+            "no pretrained a.b:C",
         ),
     ],
 )

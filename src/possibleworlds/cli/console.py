@@ -1,10 +1,11 @@
 """What the commands share: consoles, options, progress bars, tables, JSON and how they end."""
 
 import json
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
@@ -13,6 +14,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
@@ -20,105 +22,35 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
 import possibleworlds
 from possibleworlds.errors import printable
+from possibleworlds.parallel import StopRequestedError, cores
 
 if TYPE_CHECKING:
     from possibleworlds.training.predictor import Network
 
-width = None if sys.stdout.isatty() else 120
-# What users give may hold square brackets, which are not to be taken for markup.
-plain: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
-out = Console(soft_wrap=True, width=width, **plain)
-err = Console(stderr=True, **plain)
+# What users write may hold square brackets, which are not to be taken for markup.
+PLAIN: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False, "soft_wrap": True}
+out = Console(width=None if sys.stdout.isatty() else 120, **PLAIN)
+err = Console(stderr=True, **PLAIN)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Certify = Annotated[
-    bool, typer.Option("--certify", help='Say "no" only with a countermodel that was checked.')
-]
-
-
-Worlds = Annotated[int | None, typer.Option(help="Worlds, if not those of the training.")]
-Steps = Annotated[int | None, typer.Option(help="Steps that guided worlds move.")]
-
-
-def cores() -> int:
-    """How many processes this machine runs at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-Workers = Annotated[
-    int,
-    typer.Option(min=1, show_default="one a core", help="Processes to use."),
-]
 CORES = cores()
-EngineOption = Annotated[
-    Literal["local", "ray"],
-    typer.Option("--engine", help="Processes of this machine, or a Ray cluster."),
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+Certify = Annotated[
+    bool, Option("--certify", help='Answer "no" only with a countermodel that was checked.')
 ]
-Address = Annotated[
-    str | None,
-    typer.Option(help="Of the Ray cluster, if it is not the one of this machine."),
+Worlds = Annotated[int | None, Option(help="Number of worlds, if not that of the training.")]
+Steps = Annotated[int | None, Option(help="Number of steps by which guided worlds move.")]
+Workers = Annotated[int, Option(min=1, show_default="one per core", help="Processes to use.")]
+EngineName = Annotated[
+    Literal["local", "ray"], Option("--engine", help="Processes of this machine, or a Ray cluster.")
 ]
-
-
-def fail(message: str) -> NoReturn:
-    """Say what is wrong and exit with code 2."""
-    shown = "\n".join(map(printable, message.split("\n")))
-    err.print(f"error: {shown}", soft_wrap=True, markup=False)
-    sys.exit(2)
-
-
-def interrupted(advice: str) -> NoReturn:
-    """Say how to go on after Ctrl-C and exit with the code for it."""
-    err.print(f"interrupted; {advice}")
-    raise typer.Exit(130)
-
-
-@contextmanager
-def progress_bars() -> Iterator[Progress]:
-    """Progress bars on standard error, with the time left."""
-    with Progress(
-        TextColumn("{task.description}", justify="right", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=err,
-    ) as progress:
-        yield progress
-
-
-def named_bars(progress: Progress) -> Callable[[str, int, int], None]:
-    """What shows how much of something with a name is done, of how much, in a bar of its own."""
-    bars: dict[str, TaskID] = {}
-
-    def show(name: str, done: int, total: int) -> None:
-        if name not in bars:
-            bars[name] = progress.add_task(name)
-        progress.update(bars[name], completed=done, total=total)
-
-    return show
-
-
-def print_json(value: object) -> None:
-    """Print a value as JSON."""
-    print(json.dumps(value, ensure_ascii=False))
-
-
-def columns(first: str, *others: str) -> Table:
-    """An empty table whose columns but the first are aligned to the right."""
-    table = Table(box=None)
-    table.add_column(Text(first))
-    for name in others:
-        table.add_column(Text(name), justify="right")
-    return table
-
-
-def in_words(assignment: dict[str, bool]) -> str:
-    """An assignment for people."""
-    return ", ".join(f"{v} {'true' if x else 'false'}" for v, x in assignment.items())
+Address = Annotated[str | None, Option(help="Address of a Ray cluster on other machines.")]
+Run = Annotated[str, Argument(metavar="RUN", help="A run folder, or a pretrained network.")]
+Files = Annotated[list[Path], Argument(metavar="FILE...", help="Data files or folders.")]
+DataFolder = Annotated[Path, Option(metavar="DIR", help="Has train.txt and validate.txt.")]
 
 
 def new_group() -> typer.Typer:
@@ -126,9 +58,85 @@ def new_group() -> typer.Typer:
     return typer.Typer(rich_markup_mode="markdown")
 
 
+def fail(message: str) -> NoReturn:
+    """Print what is wrong and exit with code 2."""
+    err.print("error: " + "\n".join(map(printable, message.split("\n"))))
+    sys.exit(2)
+
+
+@contextmanager
+def resumable(advice: str) -> Iterator[None]:
+    """Where Ctrl-C or a signal ends the work, print how to continue, and exit with code 130."""
+    try:
+        yield
+    except (KeyboardInterrupt, StopRequestedError):
+        log(f"interrupted; {advice}")
+        raise typer.Exit(130) from None
+
+
+def log(line: str) -> None:
+    """Print a line for people, beside the data of standard output."""
+    err.print(Text(line), soft_wrap=True)
+
+
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON."""
+    print(json.dumps(value, ensure_ascii=False))
+
+
+def make_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """Make a table whose columns are aligned to the right, but for the first."""
+    table = Table(box=None)
+    for number, header in enumerate(headers):
+        table.add_column(Text(header), justify="right" if number else "left")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+    return table
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table on standard output."""
+    out.print(make_table(headers, rows))
+
+
+class Bars(Progress):
+    """Progress bars on standard error, one for each name, with the time left."""
+
+    def __init__(self, *shown: ProgressColumn) -> None:
+        columns = shown or (MofNCompleteColumn(),)
+        name = TextColumn("{task.description}", justify="right", markup=False)
+        times = TimeElapsedColumn(), TimeRemainingColumn()
+        super().__init__(name, BarColumn(), *columns, *times, console=err)
+        self.bars: dict[str, TaskID] = {}
+
+    def show(self, name: str, done: float, total: float, text: str = "") -> None:
+        """Show how much of something is done, of how much, and a text about it."""
+        if name not in self.bars:
+            self.bars[name] = self.add_task(printable(name), text=text)
+        self.update(self.bars[name], completed=done, total=total, text=text)
+
+    def counter(self, name: str, total: int) -> Callable[[int], None]:
+        """Add a bar, and return the function that advances it."""
+        return partial(self.advance, self.add_task(printable(name), total=total))
+
+
+def short_names(paths: Iterable[Path]) -> dict[Path, str]:
+    """Give files names that tell them apart: with their folder only where that is needed."""
+    for parts in (1, 2):
+        names = {path: "/".join(path.parts[-parts:]) for path in paths}
+        if len(set(names.values())) == len(names):
+            return names
+    return {path: str(path) for path in paths}
+
+
+def in_words(assignment: dict[str, bool]) -> str:
+    """Write an assignment for people."""
+    return ", ".join(f"{v} {'true' if x else 'false'}" for v, x in assignment.items())
+
+
 def load_run(run: str, worlds: int | None, steps: int | None) -> "Network":
-    """A trained network, with other numbers of worlds and steps where they are wanted."""
+    """Load a trained network, to be evaluated with other numbers of worlds and steps if given."""
     import torch
 
-    torch.set_num_threads(1)  # a second one gains nothing on pieces so small
+    torch.set_num_threads(1)  # a second one gains nothing on matrices so small
     return possibleworlds.load(run).look_at(worlds, steps)

@@ -12,24 +12,14 @@ import typer
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
-from possibleworlds.cli.console import (
-    CORES,
-    Address,
-    EngineOption,
-    Workers,
-    columns,
-    err,
-    interrupted,
-    named_bars,
-    new_group,
-    out,
-    progress_bars,
-)
+from possibleworlds.cli import console
+from possibleworlds.cli.console import Bars, log
 from possibleworlds.cli.report import evaluate_with_progress
 from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS
-from possibleworlds.parallel import StopRequestedError, stop_requested
+from possibleworlds.parallel import stop_requested
 from possibleworlds.report.page import duration
 from possibleworlds.storage import exclusive_folder
 
@@ -39,49 +29,46 @@ if TYPE_CHECKING:
     from possibleworlds.experiments.sweep import Search
     from possibleworlds.experiments.trials import Progress
 
-app = new_group()
-SHOWN = 3
+app = console.new_group()
+BEST_TRIALS = 3
 """How many of the best trials of a network the live table shows."""
+Folders = Annotated[list[Path] | None, Option(metavar="FOLDER", help="Evaluate on these, too.")]
 
 
 @app.command()
 def sweep(
     models: Annotated[
-        list[str] | None, typer.Argument(metavar="MODEL...", help="Networks, or module:Class.")
+        list[str] | None, Argument(metavar="MODEL...", help="Networks, or module:Class.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Has train.txt and validate.txt.")
+        Path | None, Option(metavar="DIR", help="Has train.txt and validate.txt.")
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option("--out", metavar="SWEEP", help="The folder of the sweep.")
+        Path | None, Option("--out", metavar="SWEEP", help="The folder of the sweep.")
     ] = None,
     budget: Annotated[
-        str | None,
-        typer.Option(help="Core-hours for all the networks, or 100epochs; else 2h."),
+        str | None, Option(help="Core-hours for all the networks, or 100epochs; else 2h.")
     ] = None,
     grid: Annotated[
-        Literal["paper"] | None, typer.Option(help="The whole grid, instead of a budget.")
+        Literal["paper"] | None, Option(help="The whole grid, instead of a budget.")
     ] = None,
     epochs: Annotated[
-        float | None, typer.Option(help="How long a trial of the whole grid is; else 10.")
+        float | None, Option(help="Length of a trial of the whole grid; else 10.")
     ] = None,
-    test: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FOLDER", help="Evaluate what is selected on these files, too."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32, help="Of the sample and trials.")] = 0,
-    engine: EngineOption = "local",
-    address: Address = None,
-    workers: Workers = CORES,
+    test: Folders = None,
+    seed: Annotated[int, Option(min=0, max=2**32, help="Of the sample and trials.")] = 0,
+    engine: console.EngineName = "local",
+    address: console.Address = None,
+    workers: console.Workers = console.CORES,
     status: Annotated[
-        Path | None, typer.Option(metavar="SWEEP", help="Only show how a sweep is getting on.")
+        Path | None, Option(metavar="SWEEP", help="Only show the progress of a sweep.")
     ] = None,
 ) -> None:
     """Search the paper's grid for each network, by successive halving or in full.
 
-    Settings are selected on validate.txt alone; what is selected is trained with three seeds and
+    Settings are selected on validate.txt alone; the selected ones are trained with three seeds and
     evaluated on every file beside it. Trials are never run twice, and those of an interrupted
-    sweep go on where they were: give the same command again.
+    sweep continue where they were: give the same command again.
 
     Examples:
 
@@ -99,36 +86,31 @@ def sweep(
     if epochs is not None and not grid:
         raise UserError("--epochs is for --grid paper; give --budget 100epochs instead")
 
+    from possibleworlds.experiments import sweep as sweeps
     from possibleworlds.experiments.engines import make_engine
     from possibleworlds.experiments.grid import Budget
-    from possibleworlds.experiments.sweep import (
-        EPOCHS,
-        SearchRequest,
-        files_to_evaluate,
-        plan_searches,
-        run,
-    )
 
     models = list(dict.fromkeys(models))
     whole = None if grid else Budget.parse(budget or "2h")
     each = Budget(whole.amount / len(models), whole.unit) if whole else None
-    request = SearchRequest(each, EPOCHS if epochs is None else epochs, seed)
+    request = sweeps.SearchRequest(each, sweeps.EPOCHS if epochs is None else epochs, seed)
     data, folder = data.resolve(), folder.resolve()
-    files = files_to_evaluate(data, [path.resolve() for path in test or []])
+    files = sweeps.files_to_evaluate(data, [path.resolve() for path in test or []])
     runs_on = make_engine(engine, workers, address)
     try:
-        with stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
+        with (
+            console.resumable("the same command, given again, continues the sweep"),
+            stop_requested(signal.SIGINT, signal.SIGTERM) as stop,
+        ):
             requests = dict.fromkeys(models, request)
-            searches = plan_searches(folder, requests, data, runs_on, stop, say)
+            searches = sweeps.plan_searches(folder, requests, data, runs_on, stop, log)
             for search in searches:
                 after = duration(search.seconds_to_evaluate(files))
-                say(f"{search.model}: {in_words(search.plan)}, then {after} to evaluate")
+                log(f"{search.model}: {in_words(search.plan)}, then {after} to evaluate")
             left = sum(search.seconds_left({}) for search in searches)
-            say(f"left to train: {on_cores(left, runs_on.slots)}")
+            log(f"left to train: {on_cores(left, runs_on.slots)}")
             with live_table(searches, runs_on) as show:
-                run(searches, data, files, runs_on, stop, say, show)
-    except StopRequestedError:
-        interrupted("the same command, given again, goes on with the sweep")
+                sweeps.run(searches, data, files, runs_on, stop, log, show)
     finally:
         runs_on.stop()
     show_status(folder)
@@ -137,12 +119,12 @@ def sweep(
 
 @contextmanager
 def live_table(searches: "list[Search]", engine: "Engine") -> Iterator[Callable[[], None]]:
-    """A table of trials on a terminal, and what brings it up to date."""
-    with Live(console=err, auto_refresh=False, transient=True) as live:
+    """Show a table of trials on a terminal; yields the function that updates it."""
+    with Live(console=console.err, auto_refresh=False, transient=True) as live:
 
         def show() -> None:
-            if err.is_terminal:
-                live.update(table(searches, engine.slots), refresh=True)
+            if console.err.is_terminal:
+                live.update(status_table(searches, engine.slots), refresh=True)
 
         yield show
 
@@ -150,24 +132,21 @@ def live_table(searches: "list[Search]", engine: "Engine") -> Iterator[Callable[
 @app.command()
 def reproduce(
     preset: Annotated[
-        Literal["quick", "paper"], typer.Option(help="A quarter of an hour, or the paper's sizes.")
+        Literal["quick", "paper"], Option(help="A quarter of an hour, or the paper's sizes.")
     ] = "quick",
     folder: Annotated[
-        Path, typer.Option("--out", metavar="OUT", help="The folder of all that is made.")
+        Path, Option("--out", metavar="OUT", help="The folder of all results.")
     ] = Path("reproduction"),
     budget: Annotated[
-        str | None,
-        typer.Option(help="Of the search with --preset paper, in core-hours; else 10h."),
+        str | None, Option(help="Core-hours of the search with --preset paper; else 10h.")
     ] = None,
-    test: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FOLDER", help="Prune against these files, and evaluate on them."),
-    ] = None,
-    workers: Workers = CORES,
+    test: Folders = None,
+    workers: console.Workers = console.CORES,
 ) -> None:
     """Run all of the paper: generate, verify, train twelve networks, evaluate, report.
 
-    Ctrl-C loses nothing: the same command, given again, goes on.
+    Ctrl-C loses nothing: the same command, given again, continues. Training data are pruned against
+    the files of --test.
 
     Examples:
 
@@ -191,15 +170,15 @@ def reproduce(
     words += [word for path in test or [] for word in ("--test", str(path))]
     engine = LocalEngine(workers)
     try:
-        with ExitStack() as entered:
+        with console.resumable("the same command, given again, continues"), ExitStack() as entered:
             stop = entered.enter_context(stop_requested(signal.SIGINT, signal.SIGTERM))
-            work = Reproduction(chosen, folder.resolve(), test or [], engine, stop, say)
+            work = Reproduction(chosen, folder.resolve(), test or [], engine, stop, log)
             entered.enter_context(exclusive_folder(folder))
             tests = [str(path.resolve()) for path in test or []]
             work.begin({"preset": preset, "budget": budget, "tests": tests})
-            with progress_bars() as progress:
-                work.make_data(named_bars(progress))
-            say("data generated and verified; planning")
+            with Bars() as bars:
+                work.make_data(bars.show)
+            log("data generated and verified; planning")
             lengths, searches = work.expected_seconds(), work.plan_search()
             lengths |= work.add_twins(searches)
             left = sum(lengths.values()) + sum(
@@ -207,132 +186,115 @@ def reproduce(
                 for search in searches
                 if search.pending()
             )
-            say(f"left to train: {on_cores(left, workers)}; evaluations and the report come on top")
+            log(f"left to train: {on_cores(left, workers)}; evaluations and the report come on top")
             if searches:
                 with live_table(searches, engine) as show:
                     work.search(searches, show)
             lengths |= work.add_twins(searches)
-            with progress_bars() as progress:
-                bar = progress.add_task("training", total=round(sum(lengths.values())))
-                work.train(lengths, lambda done: progress.update(bar, completed=round(done)))
+            with Bars() as bars:
+                total = round(sum(lengths.values()))
+                work.train(lengths, lambda done: bars.show("training", round(done), total))
             request = ReportRequest([work.out], work.test_folders, shlex.join(words), chosen.note)
             evaluate_with_progress(pending_evaluations(Material(request)), workers, stop)
-            page = write_report(request, work.out / "report", say)
+            page = write_report(request, work.out / "report", log)
             failures = work.failures(searches)
-    except StopRequestedError:
-        interrupted("the same command, given again, goes on")
     finally:
         engine.stop()
     print_results(json.loads((page.parent / "report.json").read_text(encoding="utf-8")))
-    for line in failures:
-        say(line)
-    say(f"written: {page}")
+    for line in (*failures, f"written: {page}"):
+        log(line)
     raise typer.Exit(bool(failures))
 
 
 def print_results(report: dict[str, Any]) -> None:
-    """The results of a report, as a table: ours, and the paper's beside them."""
-    found = columns("network", "on", *(split.removeprefix("test_") for split in SPLITS))
+    """Print the results of a report, and the paper's beside them."""
+    lines = []
     for row in report["results"]:
         name = row["model"]
         for source, accuracies in row["accuracy"].items():
             means = {split: value["mean"] for split, value in accuracies.items()}
-            found.add_row(name, source, *(percent(means.get(split, 0.0)) for split in SPLITS))
+            lines.append((name, source, *(percent(means.get(split, 0.0)) for split in SPLITS)))
             name = ""
         if row["paper"]:
-            found.add_row("", "the paper", *map(percent, row["paper"].values()))
-    out.print(found)
-
-
-def say(line: str) -> None:
-    """Tell people something."""
-    err.print(Text(line), soft_wrap=True)
+            lines.append(("", "the paper", *map(percent, row["paper"].values())))
+    splits = (split.removeprefix("test_") for split in SPLITS)
+    console.print_table(("network", "on", *splits), lines)
 
 
 def on_cores(seconds: float, cores: int) -> str:
-    """A time of one core, and what that is on several."""
+    """Write a time of one core, and the same on several."""
     return f"{duration(seconds)} of one core, {duration(seconds / cores)} on {cores}"
 
 
 def in_words(plan: "Plan") -> str:
-    """What a plan will run, and how long that takes."""
+    """Write what a plan will run, and how long that takes."""
+    points = sum(bool(candidate.overrides) for candidate in plan.candidates)
+    first = ["the defaults"] * (points < len(plan.candidates))
+    first += [f"{points:,} of {plan.grid_size:,} settings"] * bool(points)
     parts = []
     for number, rung in enumerate(plan.rungs):
-        who = f"the best {rung.candidates}" if number else starting(plan)
+        candidates = f"the best {rung.candidates}" if number else " and ".join(first)
         seeds = f" with {rung.seeds} seeds" if rung.seeds > 1 else ""
-        parts.append(f"{who}{seeds}, {duration(plan.seconds_each(number))} each")
+        parts.append(f"{candidates}{seeds}, {duration(plan.seconds_each(number))} each")
     total = sum(plan.seconds(number) for number in range(len(plan.rungs)))
     return f"{'; '.join(parts)}; {duration(total)} of one core"
 
 
-def starting(plan: "Plan") -> str:
-    """What a plan begins with: the defaults and points of the grid, or all of these."""
-    chosen = sum(bool(candidate.overrides) for candidate in plan.candidates)
-    points = f"{chosen:,} of {plan.grid_size:,} settings" if chosen else ""
-    defaults = "the defaults" if chosen < len(plan.candidates) else ""
-    return " and ".join(filter(None, (defaults, points)))
-
-
 def show_status(folder: Path) -> None:
-    """Print how a sweep is getting on."""
+    """Print the progress of a sweep."""
     from possibleworlds.experiments.sweep import read_searches
 
-    out.print(table(read_searches(folder), None))
+    console.out.print(status_table(read_searches(folder), None))
 
 
-def table(searches: "list[Search]", slots: int | None) -> Table:
-    """A line for each network and each of its trials; where slots are given, the best alone."""
+def status_table(searches: "list[Search]", slots: int | None) -> Table:
+    """Make a line for each network and each of its trials; on an engine with slots, the best."""
     from possibleworlds.experiments.trials import running_trials
 
-    found = columns("trial", "settings", "progress", "validation", "time left")
+    rows: list[tuple[str | Text, ...]] = []
     at_work = running_trials(searches[0].sweep)
-    shares = {name: progress.fraction for name, progress in at_work.items()}
+    fractions = {name: progress.fraction for name, progress in at_work.items()}
     for search in searches:
-        due = search.pending()
-        done = len(search.rungs[-1]) - len(due)
-        where = f"rung {len(search.rungs)} of {len(search.plan.rungs)}"
-        left = search.seconds_left(shares)
-        wait = duration(left / (slots or max(1, len(shares))))
-        found.add_row(
-            Text(search.model, style="bold"), where, f"{done} of {done + len(due)}", "", wait
-        )
-        for line in lines(search, at_work, SHOWN if slots else None):
-            found.add_row(*(Text(cell) for cell in line))
-    return found
+        due, total = len(search.pending()), len(search.rungs[-1])
+        rung = f"rung {len(search.rungs)} of {len(search.plan.rungs)}"
+        left = duration(search.seconds_left(fractions) / (slots or max(1, len(fractions))))
+        name = Text(search.model, style="bold")
+        rows.append((name, rung, f"{total - due} of {total}", "", left))
+        rows += trial_lines(search, at_work, BEST_TRIALS if slots else None)
+    return console.make_table(("trial", "settings", "progress", "validation", "time left"), rows)
 
 
-def lines(
-    search: "Search", at_work: "dict[str, Progress]", best: int | None
-) -> list[tuple[str, str, str, str, str]]:
-    """The trials that have begun: those at work, then the others of each rung, best first."""
+def trial_lines(
+    search: "Search", at_work: "dict[str, Progress]", most: int | None
+) -> list[tuple[str, ...]]:
+    """List the trials that have begun: running ones, then the others of each rung, best first."""
     selection = search.selection()
     selected = selection.seeds if selection else {}
-    working, ended = [], []
+    running: list[tuple[str, ...]] = []
+    ended: list[tuple[str, ...]] = []
     for number, rung in reversed(list(enumerate(search.rungs))):
-        of_rung = []
+        lines = []
         for name, (candidate, trial) in rung.items():
-            said, result = at_work.get(name), search.results.get(name)
-            if not said and not result:
-                continue
+            progress, result = at_work.get(name), search.results.get(name)
             chosen = search.plan.candidates[candidate]
-            given = [f"{k}={v}" for k, v in chosen.overrides.items() if v != search.plan.base[k]]
-            settings = f"{' '.join(given) or 'defaults'} seed={trial.seed}"
-            if said:
-                share = said.fraction
-                shown = f"evaluating {said.evaluating}" if said.evaluating else ""
-                left = "" if shown else duration(chosen.seconds[number] * (1 - share))
-                accuracy = result.validation if result else said.validation
-                working.append((name, settings, shown or f"{share:.0%}", percent(accuracy), left))
+            changed = [f"{k}={v}" for k, v in chosen.overrides.items() if v != search.plan.base[k]]
+            settings = f"{' '.join(changed) or 'defaults'} seed={trial.seed}"
+            if progress:
+                left = duration(chosen.seconds[number] * (1 - progress.fraction))
+                shown = f"{progress.fraction:.0%}"
+                if progress.evaluating:
+                    shown, left = f"evaluating {progress.evaluating}", ""
+                accuracy = result.validation if result else progress.validation
+                running.append((name, settings, shown, percent(accuracy), left))
             elif result:
                 shown = "selected" if name in selected else f"done, rung {number + 1}"
                 shown = f"failed: {result.failure}" if result.failure else shown
-                line = (name, settings, shown, percent(result.validation), "")
-                of_rung.append((result.validation, line))
-        of_rung.sort(key=lambda pair: -pair[0])
-        ended += [line for _, line in of_rung]
-    return working + ended[:best]
+                line = name, settings, shown, percent(result.validation), ""
+                lines.append((result.validation, line))
+        ended += [line for _, line in sorted(lines, key=lambda pair: -pair[0])]
+    return running + ended[:most]
 
 
 def percent(accuracy: float) -> str:
-    """An accuracy, if it is known."""
+    """Write an accuracy, if it is known."""
     return f"{accuracy:.2%}" if accuracy > 0 else ""

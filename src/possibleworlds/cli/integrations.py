@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 import possibleworlds
-from possibleworlds.cli.console import Json, err, print_json
+from possibleworlds.cli.console import Json, log, new_group, print_json
 from possibleworlds.errors import UserError
 
-app = typer.Typer()
+app = new_group()
 
 Format = Literal["hf", "dimacs", "graph", "jsonl"]
 
@@ -50,7 +50,7 @@ def export(
         rows = sum(solvers.write_graphs(read_pairs(f), target / f"{f.stem}.npz") for f in files)
     else:
         rows = sum(solvers.write_jsonl(read_pairs(f), target / f"{f.stem}.jsonl") for f in files)
-    err.print(f"{rows:,} rows in {target}")
+    log(f"{rows:,} rows in {target}")
 
 
 @app.command()

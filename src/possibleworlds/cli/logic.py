@@ -1,51 +1,41 @@
 """The commands `entails` and `show`: exact answers, and formulas in every notation."""
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
+from typer import Argument, Option
 
 import possibleworlds
-from possibleworlds.cli.console import (
-    Certify,
-    Json,
-    Steps,
-    Worlds,
-    err,
-    in_words,
-    load_run,
-    new_group,
-    out,
-    print_json,
-)
+from possibleworlds.cli import console
+from possibleworlds.cli.console import log
 from possibleworlds.errors import UserError
-from possibleworlds.logic.alphabet import AND, LETTERS, OPERATORS
+from possibleworlds.logic.alphabet import AND, SYMBOLS
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import Style, parse, to_text
 
-app = new_group()
+app = console.new_group()
+STYLES: tuple[Style, ...] = get_args(Style)
 
 
 @app.command()
 def entails(
-    formulas: Annotated[list[str], typer.Argument(metavar="[A] B", help="Premise and conclusion.")],
-    premise: Annotated[list[str] | None, typer.Option(help="A further premise.")] = None,
-    solver: Annotated[
-        str | None, typer.Option(help="Decide by this solver of python-sat, say minisat22.")
-    ] = None,
+    formulas: Annotated[list[str], Argument(metavar="[A] B", help="Premise and conclusion.")],
+    premise: Annotated[list[str] | None, Option(help="A further premise.")] = None,
+    solver: Annotated[str | None, Option(help="A solver of python-sat, such as minisat22.")] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Ask this trained network as well.")
+        str | None, Option(metavar="RUN", help="Show the answer of this network as well.")
     ] = None,
-    worlds: Worlds = None,
-    steps: Steps = None,
-    certify: Certify = False,
-    as_json: Json = False,
+    worlds: console.Worlds = None,
+    steps: console.Steps = None,
+    certify: console.Certify = False,
+    as_json: console.Json = False,
 ) -> None:
-    """Does A entail B? Exit code 0 for yes, 1 for no with a countermodel.
+    """Decide whether A entails B. Exit code 0 for yes, 1 for no with a countermodel.
 
     Formulas may be written in ASCII, Unicode or LaTeX, with any names for variables. With --model
-    the answer of a trained network, a run folder or a ready-trained one, stands beside the exact
-    one; and for a "no" of a network with worlds the world that convinced it.
+    the answer of a trained network, a run folder or a pretrained one, is shown beside the exact
+    one; and for a "no" of a network with worlds, the world that it rests on.
 
     Examples:
 
@@ -55,8 +45,8 @@ def entails(
 
         possibleworlds entails "p -> q" "q -> p" --model guidedworldnet
     """
-    for name, given in (("certify", certify or None), ("worlds", worlds), ("steps", steps)):
-        if given is not None and model is None:
+    for name, value in (("certify", certify or None), ("worlds", worlds), ("steps", steps)):
+        if value is not None and model is None:
             raise UserError(f"--{name} is for the answer of a network; the exact one needs none")
     *first, conclusion = map(parse, formulas)
     if len(first) > 1:
@@ -65,37 +55,36 @@ def entails(
     if not premises:
         raise UserError("no premise; give A and B, or B and --premise A")
     a = conjunction(premises)
-    refuting = possibleworlds.countermodel(a, conclusion, solver)
-    code = 0 if refuting is None else 1
-    network = None if model is None else load_run(model, worlds, steps)
-    thought = network.decide(a, conclusion, certify) if network else None
+    countermodel = possibleworlds.countermodel(a, conclusion, solver)
+    network = console.load_run(model, worlds, steps) if model else None
+    decision = network.decide(a, conclusion, certify) if network else None
     if as_json:
-        asked = {}
-        if thought is not None:
-            asked = {"model": model, "model_entails": thought.entails, **thought._asdict()}
-        print_json({**asked, "entails": refuting is None, "countermodel": refuting})
-        raise typer.Exit(code)
+        of_network = {}
+        if decision is not None:
+            of_network = {"model": model, "model_entails": decision.entails, **decision._asdict()}
+        answer = {"entails": countermodel is None, "countermodel": countermodel}
+        console.print_json({**of_network, **answer})
+        raise typer.Exit(countermodel is not None)
     style, (yes, no) = signs()
-    answer, sign = ("yes", yes) if refuting is None else ("no", no)
+    word, sign = ("yes", yes) if countermodel is None else ("no", no)
     left = ", ".join(to_text(formula, style) for formula in premises)
-    out.print(f"{answer}: {left} {sign} {to_text(conclusion, style)}")
-    if refuting is not None:
-        out.print(f"countermodel: {in_words(refuting)}")
-    if thought is not None:
-        said = "yes" if thought.entails else "no"
-        if certify:
-            how = "found no countermodel" if thought.entails else "certified"
-        else:
-            how = f"P = {thought.probability:.4f}"
-        out.print(f"{model} says {said} ({how})")
-        if thought.assignment is not None:
-            verdict = "a countermodel" if thought.refutes else "not a countermodel"
-            out.print(f"it imagines: {in_words(thought.assignment)}: {verdict}, as was checked")
-    raise typer.Exit(code)
+    print(f"{word}: {left} {sign} {to_text(conclusion, style)}")
+    if countermodel is not None:
+        print(f"countermodel: {console.in_words(countermodel)}")
+    if decision is not None:
+        how = "found no countermodel" if decision.entails else "certified"
+        how = how if certify else f"P = {decision.probability:.4f}"
+        print(f"{model} says {'yes' if decision.entails else 'no'} ({how})")
+        if decision.assignment is not None:
+            verdict = "a countermodel" if decision.refutes else "not a countermodel"
+            print(
+                f"it imagines: {console.in_words(decision.assignment)}: {verdict}, as was checked"
+            )
+    raise typer.Exit(countermodel is not None)
 
 
 def signs() -> tuple[Style, tuple[str, str]]:
-    """How to write formulas on this terminal, and that one entails another or does not."""
+    """Choose the notation of this terminal, and its signs for entailment and non-entailment."""
     try:
         "¬∧∨→↔⊤⊥⊨⊭".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -104,7 +93,7 @@ def signs() -> tuple[Style, tuple[str, str]]:
 
 
 def conjunction(formulas: list[Formula]) -> Formula:
-    """All the formulas joined by ∧."""
+    """Join all the formulas by ∧."""
     rpn = list(formulas[0].rpn)
     for formula in formulas[1:]:
         rpn += [*formula.rpn, AND]
@@ -113,30 +102,27 @@ def conjunction(formulas: list[Formula]) -> Formula:
 
 @app.command()
 def show(
-    formula: Annotated[str, typer.Argument(metavar="FORMULA")],
-    basic: Annotated[bool, typer.Option("--basic", help="Rewrite ↔, ⊤ and ⊥.")] = False,
-    as_json: Json = False,
+    formula: Annotated[str, Argument(metavar="FORMULA")],
+    basic: Annotated[bool, Option("--basic", help="Rewrite ↔, ⊤ and ⊥.")] = False,
+    as_json: console.Json = False,
 ) -> None:
-    """A formula in every way of writing, its size and its number of models.
+    """Show a formula in every notation, its size and its number of models.
 
     Example: `possibleworlds show "p <-> q" --basic`
     """
-    read = parse(formula).basic() if basic else parse(formula)
-    facts: dict[str, Any] = {style: to_text(read, style) for style in STYLES}
-    if not set(read.rpn) <= {*OPERATORS, *LETTERS}:
+    parsed = parse(formula).basic() if basic else parse(formula)
+    facts: dict[str, Any] = {style: to_text(parsed, style) for style in STYLES}
+    if not set(parsed.rpn) <= set(SYMBOLS):
         facts["published"] = None  # it has no other operators, and variables a to z
-    facts |= {"variables": list(read.variables), "operators": read.operators, "length": read.length}
+    facts |= {"variables": parsed.variables, "operators": parsed.operators}
+    facts |= {"length": parsed.length, "models": None}
     try:
-        facts["models"] = possibleworlds.count_models(read)
+        facts["models"] = possibleworlds.count_models(parsed)
     except UserError as error:
-        facts["models"] = None
-        err.print(f"{error}")
+        log(str(error))
     if as_json:
-        print_json(facts)
+        console.print_json(facts)
         return
     for name, value in facts.items():
-        text = ", ".join(value) if isinstance(value, list) else "-" if value is None else value
-        out.print(f"{name:>10}  {text}")
-
-
-STYLES: tuple[Style, ...] = ("unicode", "ascii", "latex", "published")
+        text = ", ".join(value) if name == "variables" else "-" if value is None else value
+        print(f"{name:>10}  {text}")

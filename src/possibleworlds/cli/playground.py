@@ -5,9 +5,9 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
-from possibleworlds.cli.console import err, new_group
+from possibleworlds.cli.console import log, new_group
 from possibleworlds.errors import UserError
 
 app = new_group()
@@ -17,7 +17,7 @@ app = new_group()
 def playground(
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.html", help="Write the page to a file instead of opening it."),
+        Option(metavar="FILE.html", help="Write the page to a file instead of opening it."),
     ] = None,
 ) -> None:
     """Open a page to play with: entailments, countermodels, and networks with worlds at work.
@@ -34,6 +34,6 @@ def playground(
 
     path = save or Path(tempfile.mkdtemp(prefix="possibleworlds-")) / "playground.html"
     page.save(path)
-    err.print(f"the playground is in {path}")
+    log(f"the playground is in {path}")
     if save is None and not webbrowser.open(path.absolute().as_uri()):
         raise UserError("no browser to open it with; --save FILE.html writes it where you like")

@@ -1,4 +1,4 @@
-"""The command `possibleworlds report`."""
+"""The command `report`."""
 
 import shlex
 import signal
@@ -6,31 +6,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from possibleworlds.cli.console import CORES, Workers, err, interrupted, new_group, progress_bars
+from possibleworlds.cli import console
+from possibleworlds.cli.console import Bars, log
 from possibleworlds.errors import UserError
-from possibleworlds.parallel import StopRequestedError, stop_requested
+from possibleworlds.parallel import stop_requested
 
 if TYPE_CHECKING:
     from possibleworlds.experiments.evaluations import EvaluationTask
 
-app = new_group()
+app = console.new_group()
 
 
 @app.command()
 def report(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="RUNS...", help="Folders with runs, or a sweep.")
+        list[Path], Argument(metavar="RUNS...", help="Folders with runs, or a sweep.")
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the report.")],
+    out: Annotated[Path, Option(metavar="DIR", help="The folder of the report.")],
     data: Annotated[
-        list[Path] | None, typer.Option(metavar="DIR", help="Data to describe, and to evaluate on.")
+        list[Path] | None, Option(metavar="DIR", help="Data to describe, and to evaluate on.")
     ] = None,
     evaluate: Annotated[
-        bool, typer.Option("--evaluate", help="Evaluate on the data what was not, first.")
+        bool, Option("--evaluate", help="First evaluate on the data the runs that were not.")
     ] = False,
-    workers: Workers = CORES,
+    workers: console.Workers = console.CORES,
 ) -> None:
     """Report what runs have learnt, beside the paper: one HTML page, Markdown and JSON.
 
@@ -53,13 +54,13 @@ def report(
         material = Material(request)
         if not material.test_folders:
             raise UserError("--evaluate needs data to evaluate on: --data DIR")
-        try:
-            with stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
-                evaluate_with_progress(pending_evaluations(material), workers, stop)
-        except StopRequestedError:
-            interrupted("the same command, given again, goes on")
-    page = write_report(request, out, lambda line: err.print(line, markup=False))
-    err.print(f"written: {page}", markup=False, soft_wrap=True)
+        with (
+            console.resumable("the same command, given again, continues"),
+            stop_requested(signal.SIGINT, signal.SIGTERM) as stop,
+        ):
+            evaluate_with_progress(pending_evaluations(material), workers, stop)
+    page = write_report(request, out, log)
+    log(f"written: {page}")
 
 
 def evaluate_with_progress(
@@ -68,6 +69,5 @@ def evaluate_with_progress(
     """Evaluate runs, with a progress bar."""
     from possibleworlds.report.report import evaluate
 
-    with progress_bars() as progress:
-        bar = progress.add_task("evaluating", total=len(tasks))
-        evaluate(tasks, workers, stop, lambda done: progress.update(bar, completed=done))
+    with Bars() as bars:
+        evaluate(tasks, workers, stop, lambda done: bars.show("evaluating", done, len(tasks)))

@@ -1,86 +1,65 @@
 """The commands `train`, `evaluate`, `predict` and `models`."""
 
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
-from rich.text import Text
+from rich.progress import TextColumn
+from typer import Argument, Option
 
-from possibleworlds.cli.console import (
-    Certify,
-    Json,
-    Steps,
-    Worlds,
-    columns,
-    err,
-    in_words,
-    interrupted,
-    load_run,
-    new_group,
-    out,
-    print_json,
-    progress_bars,
-)
+from possibleworlds.cli import console
+from possibleworlds.cli.console import Bars, log
 from possibleworlds.errors import UserError
-from possibleworlds.parallel import StopRequestedError
 
 if TYPE_CHECKING:
     from possibleworlds.training.evaluation import Bin
 
-app = new_group()
+app = console.new_group()
 
 
-def parse_set(given: list[str]) -> dict[str, str]:
-    """The names and values of settings given as name=value."""
-    pairs = {}
-    for text in given:
+def parse_settings(texts: Iterable[str]) -> dict[str, str]:
+    """Read settings written as name=value."""
+    settings = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UserError(f"--set {text}: a setting is given as name=value")
-        pairs[name] = value
-    return pairs
+            raise UserError(f"--set {text}: a setting is written as name=value")
+        settings[name] = value
+    return settings
 
 
 @app.command()
 def train(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A network, or module:Class.")],
-    data: Annotated[Path, typer.Option(metavar="DIR", help="Has train.txt and validate.txt.")],
-    run: Annotated[Path, typer.Option("--out", metavar="RUN", help="The folder of the run.")],
+    model: Annotated[str, Argument(metavar="MODEL", help="A network, or module:Class.")],
+    data: console.DataFolder,
+    run: Annotated[Path, Option("--out", metavar="RUN", help="The folder of the run.")],
     preset: Annotated[
-        Literal["best"] | None, typer.Option(help="As the ready-trained network was trained.")
+        Literal["best"] | None, Option(help="The settings of the pretrained network.")
     ] = None,
-    epochs: Annotated[float | None, typer.Option(help="How long: passes over the data.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="How long, instead of epochs.")] = None,
+    epochs: Annotated[
+        float | None, Option(help="Length of training: passes over the data.")
+    ] = None,
+    minutes: Annotated[float | None, Option(help="Length of training, instead of epochs.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting.")
+        list[str] | None, Option("--set", metavar="NAME=VALUE", help="Any setting.")
     ] = None,
     side: Annotated[
-        Literal["left", "right"] | None, typer.Option(help="Let it see one side only.")
+        Literal["left", "right"] | None, Option(help="Hide the other formula of each pair.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=2**62, help="Same seed, same weights; else 0.")
+        int | None, Option(min=0, max=2**62, help="Same seed, same weights; else 0.")
     ] = None,
-    device: Annotated[str, typer.Option(help="As PyTorch names it.")] = "cpu",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    device: Annotated[str, Option(help="A device of PyTorch.")] = "cpu",
+    resume: Annotated[bool, Option("--resume", help="Continue a run.")] = False,
     tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Write events for TensorBoard as well.")
+        bool, Option("--tensorboard", help="Write events for TensorBoard as well.")
     ] = False,
 ) -> None:
     """Train a network; the weights of the best validation step are kept.
 
     `possibleworlds models` lists the networks, and `--set` changes any of their settings. Ctrl-C
-    saves the run, and --resume goes on with it.
+    saves the run, and --resume continues it.
 
     Examples:
 
@@ -96,75 +75,61 @@ def train(
     from possibleworlds.training.loop import train as train_network
 
     if epochs is not None and minutes is not None:
-        raise UserError("--epochs and --minutes both say how long; give one of them")
+        raise UserError("--epochs and --minutes both set the length of training; give one of them")
     if minutes == 0:
         raise UserError("--minutes 0 trains nothing")
     if resume and not (run / RUN).exists():
-        err.print(f"{run} holds no run yet: a new one begins")
-    given: dict[str, Any] = {}
+        log(f"{run} holds no run yet: a new one begins")
+    values: dict[str, Any] = {}
     if preset:
-        ready = ready_trained(model)
-        given = flat_settings(ready)
-        seed = ready["seed"] if seed is None else seed
-        if ready["data"] != fingerprint(data):
-            err.print("these are other data than the ready-trained network was trained on")
-    given |= parse_set(settings or [])
-    chosen = {"epochs": epochs, "minutes": minutes, "side": side}
-    given |= {name: str(value) for name, value in chosen.items() if value is not None}
-    job = Job(model, data, run, given, seed, device, resume)
-    events = event_writer(run) if tensorboard else lambda _: None
-    columns_shown = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[shown]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
+        record = pretrained(model)
+        values = flat_settings(record)
+        seed = record["seed"] if seed is None else seed
+        if record["data"] != fingerprint(data):
+            log("these are other data than those of the pretrained network")
+    values |= parse_settings(settings or [])
+    options = {"epochs": epochs, "minutes": minutes, "side": side}
+    values |= {name: str(value) for name, value in options.items() if value is not None}
+    job = Job(model, data, run, values, seed, device, resume)
+    write_event = event_writer(run) if tensorboard else lambda _: None
 
-    with Progress(*columns_shown, console=err) as progress:
-        bars: list[TaskID] = []
+    with (
+        console.resumable("--resume continues the run"),
+        Bars(TextColumn("{task.fields[text]}")) as bars,
+    ):
 
         def show(trainer: Trainer) -> None:
-            if not bars:  # so that none is drawn where nothing can be trained
-                bars.append(progress.add_task(model, total=1.0, shown=""))
             now = trainer.progress
             speed = now.step * trainer.settings.batch_size / max(now.seconds, 1e-9)
             shown = f"step {now.step:,}  loss {now.loss:.3f}  accuracy {now.accuracy:.1%}"
             if now.history:
                 shown += f"  validation {now.history[-1]['validation']:.1%}"
-            progress.update(
-                bars[0], completed=trainer.share_done, shown=f"{shown}  {speed:,.0f} pairs/s"
-            )
+            bars.show(model, trainer.share_done, 1.0, f"{shown}  {speed:,.0f} pairs/s")
 
         def write(trainer: Trainer) -> None:
             line = trainer.progress.history[-1]
-            events(line)
-            err.print(
+            write_event(line)
+            log(
                 f"step {line['step']:>8,}  loss {line['loss']:.4f}  accuracy {line['accuracy']:.2%}"
                 f"  validation {line['validation']:.2%}"
             )
 
-        try:
-            trained = train_network(job, show, write)
-        except (KeyboardInterrupt, StopRequestedError):
-            progress.stop()
-            interrupted("--resume goes on with the run")
-    best = trained.progress
-    err.print(f"{run}: {best.best_accuracy:.2%} of validation at step {best.best_step:,}")
+        best = train_network(job, show, write).progress
+    log(f"{run}: {best.best_accuracy:.2%} of validation at step {best.best_step:,}")
 
 
-def ready_trained(model: str) -> dict[str, Any]:
-    """How the ready-trained network of a name was trained."""
+def pretrained(model: str) -> dict[str, Any]:
+    """Read how the pretrained network of a name was trained."""
     from possibleworlds.models.registry import REGISTRY
     from possibleworlds.training.checkpoint import SHIPPED, read_run
 
     if model not in REGISTRY or not (SHIPPED / model).is_dir():
-        raise UserError(f"there is no ready-trained {model}")
+        raise UserError(f"there is no pretrained {model}")
     return read_run(SHIPPED / model)
 
 
 def event_writer(run: Path) -> Callable[[dict[str, float]], None]:
-    """What writes the metrics of an evaluation for TensorBoard."""
+    """Make the function that writes the metrics of an evaluation for TensorBoard."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
@@ -180,22 +145,19 @@ def event_writer(run: Path) -> Callable[[dict[str, float]], None]:
     return write
 
 
-Run = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or a ready-trained one.")]
-
-
 @app.command()
 def evaluate(
-    run: Run,
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Data files or folders.")],
-    worlds: Worlds = None,
-    steps: Steps = None,
-    certify: Certify = False,
-    as_json: Json = False,
+    run: console.Run,
+    paths: console.Files,
+    worlds: console.Worlds = None,
+    steps: console.Steps = None,
+    certify: console.Certify = False,
+    as_json: console.Json = False,
 ) -> None:
-    """How often a trained network is right, with a 95 % interval, and by size of the pairs.
+    """Evaluate a network: its accuracy, with a 95 % interval, and by size of the pairs.
 
-    Certified answers are looked for in up to four times as many worlds, and fewer where one of the
-    first refutes.
+    Certified answers are searched for in up to four times as many worlds, and in fewer where one of
+    the first refutes.
 
     Examples:
 
@@ -207,58 +169,53 @@ def evaluate(
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import Evaluation
 
-    predictor = load_run(run, worlds, steps)
-    found: dict[Path, Evaluation] = {}
-    with progress_bars() as progress:
-        for path in data_files(paths):
+    network = console.load_run(run, worlds, steps)
+    files = data_files(paths)
+    names = console.short_names(files)
+    results: dict[Path, Evaluation] = {}
+    with Bars() as bars:
+        for path in files:
             data = Dataset(read(path))
-            advance = partial(progress.advance, progress.add_task(path.name, total=len(data)))
-            answers = predictor.answers(data, certify, advance)
-            found[path] = Evaluation.of(answers == data.pairs.label, data.pairs)
+            answers = network.answers(data, certify, bars.counter(names[path], len(data)))
+            results[path] = Evaluation.of(answers == data.pairs.label, data.pairs)
     if as_json:
-        for path, result in found.items():
-            print_json({"file": str(path), "certified": certify, **result.to_json()})
+        for path, result in results.items():
+            console.print_json({"file": str(path), "certified": certify, **result.to_json()})
         return
-    table = columns("file", "rows", "accuracy", "95 % interval")
-    for path, result in found.items():
+    lines = []
+    for path, result in results.items():
         low, high = result.interval
         shown = f"{result.accuracy:.2%}", f"{low:.2%} - {high:.2%}"
-        table.add_row(Text(str(path)), f"{result.rows:,}", *shown)
-    out.print(table)
-    names = short_names(found)
+        lines.append((path, f"{result.rows:,}", *shown))
+    console.print_table(("file", "rows", "accuracy", "95 % interval"), lines)
     for what in ("variables", "operators"):
-        out.print()
-        bins = {names[path]: getattr(one, f"by_{what}") for path, one in found.items()}
-        out.print(by_size(what, bins))
+        print()
+        columns = {
+            names[path].removesuffix(".txt"): getattr(one, f"by_{what}")
+            for path, one in results.items()
+        }
+        print_by_size(what, columns)
 
 
-def short_names(paths: Iterable[Path]) -> dict[Path, str]:
-    """Names that tell files apart: with their folder only where there is need for it."""
-    for parts in (1, 2):
-        names = {path: "/".join(path.with_suffix("").parts[-parts:]) for path in paths}
-        if len(set(names.values())) == len(names):
-            return names
-    return {path: str(path) for path in paths}
-
-
-def by_size(what: str, found: "dict[str, dict[str, Bin]]") -> Table:
-    """Accuracy by the size of a pair: a line for each size, a column for each file."""
-    table = columns(f"{what} of a pair", *found)
-    sizes = {size: None for parts in found.values() for size in parts}
+def print_by_size(what: str, columns: "dict[str, dict[str, Bin]]") -> None:
+    """Print accuracy by the size of a pair: a line for each size, a column for each file."""
+    sizes = {size: None for column in columns.values() for size in column}
+    lines = []
     for size in sorted(sizes, key=lambda text: int(text.split("-")[0])):
-        cells = [parts.get(size) for parts in found.values()]
-        table.add_row(size, *(f"{c.accuracy:.1%} of {c.rows:>4}" if c else "" for c in cells))
-    return table
+        cells = [column.get(size) for column in columns.values()]
+        shown = [f"{c.accuracy:.1%} of {c.rows:>4}" if c else "" for c in cells]
+        lines.append((size, *shown))
+    console.print_table((f"{what} of a pair", *columns), lines)
 
 
 @app.command()
 def predict(
-    run: Run,
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Data files or folders.")],
-    worlds: Worlds = None,
-    steps: Steps = None,
-    certify: Certify = False,
-    as_json: Json = False,
+    run: console.Run,
+    paths: console.Files,
+    worlds: console.Worlds = None,
+    steps: console.Steps = None,
+    certify: console.Certify = False,
+    as_json: console.Json = False,
 ) -> None:
     """Write the probability that A entails B for each row of data, a line each.
 
@@ -277,35 +234,31 @@ def predict(
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import log_probabilities
 
-    network = load_run(run, worlds, steps)
+    network = console.load_run(run, worlds, steps)
     model, options = network.model, network.options
     for file in data_files(paths):
         data = Dataset(read(file))
-        answers: list[tuple[dict[str, Any], str]]
-        with progress_bars() as progress:
-            advance = partial(progress.advance, progress.add_task(file.name, total=len(data)))
+        answers: list[tuple[dict[str, Any], str]] = []
+        with Bars() as bars:
+            advance = bars.counter(file.name, len(data))
             if certify:
-                answers = [
-                    (
-                        {"entails": found is None, "countermodel": found},
-                        "yes" if found is None else f"no: {in_words(found)}",
-                    )
-                    for found in certificate.certify(model, data, progress=advance, options=options)
-                ]
+                for refuting in certificate.certify(model, data, progress=advance, options=options):
+                    text = "yes" if refuting is None else f"no: {console.in_words(refuting)}"
+                    answers.append(({"entails": refuting is None, "countermodel": refuting}, text))
             else:
                 log_probs = log_probabilities(model, data, progress=advance, options=options)
                 probabilities = np.exp(log_probs[:, 1]).tolist()
                 answers = [({"probability": p}, f"{p:.6f}") for p in probabilities]
         for line, (answer, text) in enumerate(answers, 1):
             if as_json:
-                print_json({"file": str(file), "line": line, **answer})
+                console.print_json({"file": str(file), "line": line, **answer})
             else:
                 print(text)
 
 
 @app.command()
-def models(as_json: Json = False) -> None:
-    """List the networks, with what the paper measured and which come ready-trained.
+def models(as_json: console.Json = False) -> None:
+    """List the networks, with the paper's accuracy and that of the pretrained ones.
 
     Example: `possibleworlds models`
     """
@@ -315,30 +268,29 @@ def models(as_json: Json = False) -> None:
 
     lines: list[dict[str, Any]] = []
     for name, entry in REGISTRY.items():
-        kind = resolve(name)
-        made = kind(kind.settings_class())
-        ready = read_run(SHIPPED / name)["accuracy"] if (SHIPPED / name).is_dir() else None
+        model_class = resolve(name)
+        model = model_class(model_class.settings_class())
+        shipped = read_run(SHIPPED / name)["accuracy"] if (SHIPPED / name).is_dir() else None
         lines.append(
             {
                 "name": name,
-                "parameters": sum(weight.numel() for weight in made.parameters()),
+                "parameters": sum(weight.numel() for weight in model.parameters()),
                 "paper_validation": entry.paper[0] if entry.paper else None,
-                "ready_trained": ready,
+                "pretrained": shipped,
                 "about": entry.about,
-                "engine": kind.engine("cpu"),
+                "engine": model_class.engine("cpu"),
             }
         )
     if as_json:
         for line in lines:
-            print_json(line)
+            console.print_json(line)
         return
-    table = columns("network", "parameters", "paper", "ready-trained")
-    table.add_column("")
+    rows = []
     for line in lines:
         paper = f"{line['paper_validation']} %" if line["paper_validation"] else "-"
-        ready = line["ready_trained"]
-        ours = f"{100 * ready['published']['validate']:.1f} %" if ready else "-"
-        table.add_row(line["name"], f"{line['parameters']:,}", paper, ours, line["about"])
-    out.print(table)
-    out.print("Accuracy on the published validation set, of the paper and of those that are ready.")
-    out.print(f"Networks with worlds run on the {native.describe()} engine here.")
+        ours = line["pretrained"]
+        shown = f"{100 * ours['published']['validate']:.1f} %" if ours else "-"
+        rows.append((line["name"], f"{line['parameters']:,}", paper, shown, line["about"]))
+    console.print_table(("network", "parameters", "paper", "pretrained", ""), rows)
+    print("Accuracy on the published validation set, of the paper and of the pretrained ones.")
+    print(f"Networks with worlds run on the {native.describe()} engine here.")
