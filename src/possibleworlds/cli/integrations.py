@@ -11,46 +11,67 @@ from possibleworlds.errors import UserError
 
 app = new_group()
 
-Format = Literal["hf", "dimacs", "graph", "jsonl"]
+Format = Literal["hf", "dimacs", "graph", "jsonl", "model"]
 
 
 @app.command()
 def export(
-    form: Annotated[Format, typer.Argument(metavar="hf|dimacs|graph|jsonl", help="The format.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A data file or folder.")],
+    form: Annotated[Format, typer.Argument(help="The format.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A data file or folder; with model, a network.")
+    ],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to fill.")],
 ) -> None:
-    """Write data for other tools, one file or folder for each data file.
+    """Write data, or a trained network, for other tools.
 
     hf: Parquet, a data card and Croissant metadata, for `datasets.load_dataset(OUT)`. dimacs: a CNF
     for each pair, satisfiable where A does not entail B. graph: the graphs of all pairs as arrays
-    in an .npz file. jsonl: a line of JSON for each pair.
+    in an .npz file. jsonl: a line of JSON for each pair. model: a pretrained network, or that of a
+    run folder, for the Hugging Face Hub.
 
-    Example: `possibleworlds export dimacs data/test_exam.txt cnf`
+    Examples:
+
+        possibleworlds export dimacs data/test_exam.txt cnf
+
+        possibleworlds export model guidedworldnet OUT
     """
     from possibleworlds.data.files import data_files, read_pairs
     from possibleworlds.integrations import solvers
 
+    if form in ("hf", "model"):
+        try:
+            rows = export_for_hub(form, data, target)
+        except ModuleNotFoundError as error:
+            extra = "pip install 'possibleworlds[huggingface]'"
+            raise UserError(f"{error.name} is missing: {extra}") from None
+        err.print(f"written: {target}" if rows is None else f"{rows:,} rows in {target}")
+        return
     files = data_files([data])
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{target}: {error.strerror}") from None
-    if form == "hf":
-        try:
-            from possibleworlds.integrations.huggingface import export_dataset
-        except ModuleNotFoundError as error:
-            raise UserError(
-                f"{error.name} is missing: pip install 'possibleworlds[huggingface]'"
-            ) from None
-        rows = sum(line.rows for line in export_dataset(files, target).values())
-    elif form == "dimacs":
+    if form == "dimacs":
         rows = sum(solvers.write_dimacs(read_pairs(f), target / f.stem) for f in files)
     elif form == "graph":
         rows = sum(solvers.write_graphs(read_pairs(f), target / f"{f.stem}.npz") for f in files)
     else:
         rows = sum(solvers.write_jsonl(read_pairs(f), target / f"{f.stem}.jsonl") for f in files)
     log(f"{rows:,} rows in {target}")
+
+
+def export_for_hub(form: Format, source: Path, target: Path) -> int | None:
+    """Write data or a network for the Hugging Face Hub; return the rows of data."""
+    from possibleworlds.data.files import data_files
+
+    if form == "model":
+        from possibleworlds.integrations.hub import export_network
+
+        export_network(source, target)
+        return None
+    from possibleworlds.integrations.huggingface import export_dataset
+
+    return sum(line.rows for line in export_dataset(data_files([source]), target).values())
 
 
 @app.command()
