@@ -43,11 +43,11 @@ EVALUATED = {
 
 def ask(name: str, worlds: int, steps: int, data: Dataset) -> tuple[float, float]:
     """The accuracy of a network, and its CPU time a pair in ms."""
-    network = possibleworlds.load(name).look_at(worlds, steps or None)
+    network = possibleworlds.load(name)
     start = time.process_time()
-    answers = network.answers(data)
+    evaluation = network.evaluate(data, worlds, steps or None)
     spent = time.process_time() - start
-    return float((answers == data.pairs.label).mean()), 1000 * spent / len(data)
+    return evaluation.accuracy, 1000 * spent / len(data)
 
 
 def measure(folder: Path) -> dict[str, list[dict[str, Any]]]:

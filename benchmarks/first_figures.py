@@ -46,7 +46,7 @@ def generate(folder: Path, *options: str) -> None:
 def train(name: str, data: Path, out: Path, *options: str) -> dict[str, Any]:
     """Train a network unless that is done; what its run says."""
     command("train", name, "--data", str(data), "--out", str(out), "--resume", *options)
-    return read_run(out)
+    return read_run(out).to_json()
 
 
 def accuracies(run: Path, folder: Path) -> dict[str, float]:

@@ -130,7 +130,7 @@ def main() -> None:
         kind: [call.result() for (of, _), call in calls.items() if of == kind]
         for kind in ("evaluated", "trained")
     }
-    runs = [read_run(out / name) for name in TRAINED]
+    runs = [read_run(out / name).to_json() for name in TRAINED]
     write_json(RESULTS, {"command": "python benchmarks/guided.py", **found, "runs": runs})
     for kind, lines in found.items():
         replace_part("guided-worlds.md", kind, table(lines))

@@ -12,7 +12,6 @@ of docs/guided-worlds.md.
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -34,7 +33,7 @@ from possibleworlds.paper import TABLE_2
 from possibleworlds.storage import write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.certificate import PATIENCE, certify, views, with_worlds
-from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
+from possibleworlds.training.checkpoint import SHIPPED, copy_trained, load_model, read_run
 
 RESULTS = Path(__file__).parent.parent / "results"
 SEEDS = (0, 1, 2)
@@ -134,7 +133,7 @@ def record(
     name: str, runs: list[Path], files: list[tuple[str, Path]], pool: ProcessPoolExecutor
 ) -> dict[str, Any]:
     """Evaluate the runs of a network, and ship the one that is best on validation."""
-    best = max(runs, key=lambda run: read_run(run)["metrics"]["validation"])
+    best = max(runs, key=lambda run: read_run(run).metrics.validation)
     wanted = [("own", run, *file) for run in runs for file in files]
     wanted += [("certified", best, *file) for file in files]
     answers = dict(zip(wanted, pool.map(measured, *zip(*wanted, strict=True)), strict=True))
@@ -145,16 +144,13 @@ def record(
             found.setdefault(whose, {})[file.stem] = answers[kind, run, whose, file]
         return found
 
-    seeds = [{"run": read_run(run), "own": by_set("own", run)} for run in runs]
+    seeds = [{"run": read_run(run).to_json(), "own": by_set("own", run)} for run in runs]
     own = seeds[runs.index(best)]["own"]
     accuracy = {w: {s: round(one["accuracy"], 4) for s, one in own[w].items()} for w in own}
-    shipped = SHIPPED / name
-    shipped.mkdir(parents=True, exist_ok=True)
-    shutil.copy(best / "model.safetensors", shipped)
-    write_json(shipped / "run.json", {**read_run(best), "accuracy": accuracy})
+    copy_trained(best, SHIPPED / name, accuracy)
     found = {
         "seeds": seeds,
-        "best_seed": read_run(best)["seed"],
+        "best_seed": read_run(best).seed,
         "certified": by_set("certified", best),
     }
     write_json(RESULTS / f"{name}.json", found)

@@ -12,7 +12,6 @@ Without --out only the tables are written, from what is on record.
 
 import argparse
 import json
-import shutil
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -22,8 +21,7 @@ from possibleworlds.experiments.evaluations import read_evaluations
 from possibleworlds.experiments.grid import SEEDS
 from possibleworlds.experiments.reproduce import REQUEST
 from possibleworlds.experiments.sweep import read_sweep
-from possibleworlds.storage import write_json
-from possibleworlds.training.checkpoint import SHIPPED, read_run
+from possibleworlds.training.checkpoint import SHIPPED, copy_trained, read_run
 
 RESULTS = Path(__file__).parent.parent / "results" / "paper.json"
 KEPT = ("command", "note", "version", "results", "permutation", "one_sided", "worlds", "repeat")
@@ -57,10 +55,7 @@ def ship(out: Path) -> None:
         runs = [out / "sweep" / "trials" / name for name in seeds]
         found = {run: accuracies(run) for run in runs}
         best = max(runs, key=lambda run: found[run]["published"]["validate"])
-        folder = SHIPPED / model
-        folder.mkdir(exist_ok=True)
-        shutil.copy(best / "model.safetensors", folder)
-        write_json(folder / "run.json", {**read_run(best), "accuracy": found[best]})
+        copy_trained(best, SHIPPED / model, found[best])
 
 
 def accuracies(run: Path) -> dict[str, dict[str, float]]:
@@ -81,7 +76,7 @@ def table(record: dict[str, Any]) -> str:
     ]
     for row in record["results"]:
         sources = sorted(row["accuracy"], key=lambda source: source != "data")
-        best = row["seeds"].index(read_run(SHIPPED / row["model"])["seed"])
+        best = row["seeds"].index(read_run(SHIPPED / row["model"]).seed)
         own = {s: v["values"][best] for w in sources for s, v in row["accuracy"][w].items()}
         paper = row["paper"] or {}
         cells = [
@@ -115,7 +110,7 @@ def findings(record: dict[str, Any]) -> str:
         if not row["paper"]:
             continue
         model, sets = row["model"], published(row)
-        best = row["seeds"].index(read_run(SHIPPED / model)["seed"])
+        best = row["seeds"].index(read_run(SHIPPED / model).seed)
         ahead[model] = {s: sets[s]["values"][best] - row["paper"][s] for s in SETS if s in sets}
         means[model] = sets["validate"]["mean"] - row["paper"]["validate"]
         ours = row["validation"]["values"]

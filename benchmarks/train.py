@@ -84,7 +84,7 @@ class Bench:
 
         def run() -> None:
             for batch in self.batches():
-                self.trainer.learn(batch, LABELS)
+                self.trainer.train_step(batch, LABELS)
 
         run()
         return best_time(run, times) / BATCHES

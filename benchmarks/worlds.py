@@ -67,7 +67,7 @@ def train(settings: Settings, epochs: float, out: Path) -> dict[str, Any]:
         command += ["--set", f"{key}={value}"]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     history = list(map(json.loads, (run / "metrics.jsonl").read_text("utf-8").splitlines()))
-    return {"run": read_run(run), "history": history}
+    return {"run": read_run(run).to_json(), "history": history}
 
 
 def by_worlds_evaluated(data: Path) -> dict[str, dict[str, float]]:
@@ -77,8 +77,7 @@ def by_worlds_evaluated(data: Path) -> dict[str, dict[str, float]]:
     rows = Dataset(read(data / "validate.txt"))
     found = {}
     for n in (*WORLDS, 512, 1024):
-        answers = network.look_at(n).answers(rows)
-        right = float((answers == rows.pairs.label).mean())
+        right = network.evaluate(rows, worlds=n).accuracy
         found[str(n)] = {"network": right, "sampling": sampled(data / "validate.txt", n)}
     return found
 

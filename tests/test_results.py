@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import record
 from possibleworlds.models.registry import names
-from possibleworlds.training.checkpoint import SHIPPED, flat_settings, load_model, read_run
+from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
 
 ROOT = Path(__file__).parent.parent
 ON_RECORD = json.loads((ROOT / "results" / "paper.json").read_text(encoding="utf-8"))
@@ -25,18 +25,18 @@ def test_readme_is_up_to_date() -> None:
 def test_what_ships_is_on_record(name: str) -> None:
     ready = read_run(SHIPPED / name)
     load_model(SHIPPED / name)
-    described = flat_settings(ready)
+    described = ready.flat_settings
     recorded = [run for run in ON_RECORD["repeat"] if run["model"] == name]
     same = [run for run in recorded if run["settings"] == described]
-    (chosen,) = (run for run in same if run["seed"] == ready["seed"])
+    (chosen,) = (run for run in same if run["seed"] == ready.seed)
     for metric in ("validation", "best_step", "parameters"):
-        assert chosen["metrics"][metric] == ready["metrics"][metric]
+        assert chosen["metrics"][metric] == getattr(ready.metrics, metric)
     if name.endswith("worldnet"):
-        assert ready["metrics"]["validation"] == max(run["metrics"]["validation"] for run in same)
+        assert ready.metrics.validation == max(run["metrics"]["validation"] for run in same)
     else:  # as in the paper
         (row,) = (row for row in ON_RECORD["results"] if row["model"] == name)
         best = max(record.published(row)["validate"]["values"])
-        assert ready["accuracy"]["published"]["validate"] == pytest.approx(best, abs=1e-4)
+        assert ready.accuracy["published"]["validate"] == pytest.approx(best, abs=1e-4)
 
 
 def test_what_ships_is_small() -> None:

@@ -1,6 +1,6 @@
 """Propositional entailment: data with guarantees, every network of the paper, and exact answers."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from possibleworlds.data.files import read
 from possibleworlds.data.generation import generate, stream
@@ -21,14 +21,106 @@ from possibleworlds.logic import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from possibleworlds.models.base import Model
+    from possibleworlds.models.registry import ModelTable
+    from possibleworlds.training.evaluation import Evaluation
+    from possibleworlds.training.pipeline import TrainingResult
     from possibleworlds.training.predictor import Network
 
+    def models() -> ModelTable:
+        """List the networks: the package `possibleworlds.models`, called as a function."""
+else:
+    from possibleworlds import models
 
-def load(run: "str | Path") -> "Network":
-    """The trained network of a run folder; needs torch (`pip install 'possibleworlds[train]'`)."""
-    from possibleworlds.training.predictor import load as load_predictor
+# Training needs torch (`pip install 'possibleworlds[train]'`), which takes seconds to import. So
+# the functions below import what they call when they are called.
 
-    return load_predictor(run)
+
+def train(
+    model: "str | type[Model]",
+    train: "Pairs | str | Path",
+    validate: "Pairs | str | Path | None" = None,
+    *,
+    epochs: float | None = None,
+    seed: int = 0,
+    out: "str | Path | None" = None,
+    resume: bool = False,
+    device: str = "cpu",
+    progress: bool | None = None,
+    **settings: Any,
+) -> "TrainingResult":
+    """Train a network on pairs; the weights of the best validation step are kept.
+
+    `model` is a name that `models()` lists, or a subclass of `possibleworlds.models.Model` of your
+    own. `train` and `validate` are pairs or data files, and `train` may be a folder with train.txt
+    and validate.txt; without a validation set, every tenth 4-tuple (or row) of the training set is
+    held out for it. `settings` are those of the network or of its training, such as `size=64`,
+    `minutes=5`. `out` names a run folder for checkpoints, and `resume` continues with one.
+    A progress bar appears in notebooks and terminals, or always with `progress=True`. The same
+    seed gives the same weights.
+
+    >>> import possibleworlds as pw
+    >>> pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
+    >>> result = pw.train("treenet", pairs, validate=pairs, epochs=1, seed=0, size=8)
+    >>> result.metrics.step, result.metrics.finished
+    (2, True)
+    """
+    from possibleworlds.training import pipeline
+
+    return pipeline.train(
+        model,
+        train,
+        validate,
+        epochs=epochs,
+        seed=seed,
+        out=out,
+        resume=resume,
+        device=device,
+        progress=progress,
+        **settings,
+    )
+
+
+def evaluate(
+    network: "Network | str | Path",
+    pairs: "Pairs | str | Path",
+    *,
+    worlds: int | None = None,
+    steps: int | None = None,
+    certify: bool = False,
+    progress: bool | None = None,
+) -> "Evaluation":
+    """Compute the accuracy of a network on labelled pairs: in total, by size, and of 4-tuples.
+
+    `network` is what `train` or `load` gives, or what `load` takes. `worlds` and `steps` change
+    the numbers of worlds, and of gradient steps, of the networks that have them; `certify` counts
+    a "no" only with a countermodel that was checked.
+
+    >>> import possibleworlds as pw
+    >>> pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
+    >>> evaluation = pw.evaluate("treenet", pairs)
+    >>> evaluation.rows, 0.5 < evaluation.accuracy < 1, evaluation.all_four <= evaluation.accuracy
+    (80, True, True)
+    """
+    from possibleworlds.training import pipeline
+
+    return pipeline.evaluate(
+        network, pairs, worlds=worlds, steps=steps, certify=certify, progress=progress
+    )
+
+
+def load(run: "str | Path", model: "type[Model] | None" = None) -> "Network":
+    """Load a pretrained network by its name, or the network of a run folder.
+
+    `model` is the class of a network of your own, whose name alone the folder holds.
+
+    >>> import possibleworlds as pw
+    >>> pw.load("possibleworldnet").decide("p & q", "q").entails
+    True
+    """
+    from possibleworlds.training import predictor
+
+    return predictor.load(run, model)
 
 
 __version__ = "0.2.0"
@@ -41,8 +133,10 @@ __all__ = [
     "countermodel",
     "entails",
     "equivalent",
+    "evaluate",
     "generate",
     "load",
+    "models",
     "paper_splits",
     "parse",
     "read",
@@ -50,4 +144,5 @@ __all__ = [
     "stream",
     "tasks",
     "to_text",
+    "train",
 ]

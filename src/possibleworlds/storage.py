@@ -14,6 +14,8 @@ so that no process acts on what was true a moment ago. Clocks of different hosts
 import hashlib
 import json
 import os
+import re
+import secrets
 import socket
 import threading
 import time
@@ -33,6 +35,8 @@ except ImportError:  # on Windows nothing keeps two processes apart
 
 T = TypeVar("T")
 
+TEMPORARY = ".part"
+"""How the names of files end that are being written."""
 FOLDER_TIMEOUT = 5.0
 """Seconds to wait for a folder: workers of a killed process outlive it by a second or so."""
 HEARTBEAT = 1.0
@@ -48,23 +52,52 @@ LOCK_FILE_SIZE = 400
 
 @contextmanager
 def atomic_write(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that takes its name only when it is complete."""
-    part = path.with_name(f".{path.name}.part")
+    """Open a file for writing that takes its name only when it is complete, and on the disk.
+
+    Until then it has a name that nobody can foresee, and was created by this call: a symlink or a
+    file of somebody else in a shared folder is never written to.
+    """
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     mode: dict[str, Any] = (
         {"mode": "wb"} if binary else {"mode": "w", "encoding": "utf-8", "newline": "\n"}
     )
     try:
-        with part.open(**mode) as file:
+        with open(part, opener=lambda name, _: os.open(name, flags, 0o666), **mode) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         part.unlink(missing_ok=True)
         raise StorageError(f"{path}: {error.strerror}") from None
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk, so that none overtakes those before it."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a file was never completed, by its name."""
+    return re.fullmatch(rf"\..+\.[0-9a-f]{{16}}{re.escape(TEMPORARY)}", path.name) is not None
+
+
+def remove_temporary_files(folder: Path) -> None:
+    """Remove the files that processes killed in the middle of writing have left in a folder."""
+    for path in folder.iterdir():
+        if is_temporary(path):
+            path.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -128,6 +161,8 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
                 continue
             except OSError:
                 pass  # a file system without locks
+            else:
+                remove_temporary_files(folder)
             break
         yield
     finally:

@@ -23,7 +23,7 @@ from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.possibleworldnet import PossibleWorldNet, all_worlds
 from possibleworlds.playground.page import FALLACIES, samples
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.predictor import in_letters
+from possibleworlds.training.predictor import to_letters
 
 STYLES = ("published", "ascii", "unicode", "latex")
 NAMES = [*"pqrstuvwxyz", "rain", "wet_2", "x'", "α", "Ж1", "constructor", "toString", "__proto__"]
@@ -106,7 +106,7 @@ def network(name: str, rng: random.Random) -> dict[str, Any]:
 @torch.no_grad()
 def evaluation(model: PossibleWorldNet, start: torch.Tensor, a: str, b: str) -> dict[str, Any]:
     """Move worlds in float64, in which errors do not add up, and score them in float32."""
-    row, names = in_letters(a, b)
+    row, names = to_letters(a, b)
     _, batch = next(Dataset(Pairs.of([row])).in_order_of_size())
     steps: dict[str, Any] = {}
     for count in STEPS if isinstance(model, GuidedWorldNet) else (0,):

@@ -20,7 +20,9 @@ from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate, pending_evaluations, write_report
 from possibleworlds.report.runs import Run, find_runs, select
 from possibleworlds.report.sections import results_table
-from possibleworlds.training.loop import Job, train
+from possibleworlds.training.checkpoint import FORMAT
+from possibleworlds.training.pipeline import Job
+from possibleworlds.training.pipeline import run_job as train
 
 
 def make_run(
@@ -38,7 +40,7 @@ def make_run(
     training = {"batch_size": 64, "permute_symbols": True, "epochs": 1.0}
     own = {name: value for name, value in settings.items() if name not in training}
     run = {
-        "format": 1,
+        "format": FORMAT,
         "version": "0.1.0",
         "model": model,
         "settings": own,
@@ -504,12 +506,15 @@ def broken_sweep(folder: Path) -> None:
         (lambda folder: folder.mkdir(), "no finished run"),
         (lambda folder: make_run(folder / "a", finished=False), "no finished run"),
         (broken_run, "run.json cannot be read"),
-        (run_without_a_metric, "run.json has no number for pairs_per_second"),
-        (spoiled("run.json", ["metrics", "validation"], "high"), "has no number for validation"),
-        (spoiled("run.json", ["metrics", "seconds"], None), "has no number for seconds"),
+        (run_without_a_metric, "run.json lacks pairs_per_second of metrics"),
+        (
+            spoiled("run.json", ["metrics", "validation"], "high"),
+            "metrics.validation must be a number",
+        ),
+        (spoiled("run.json", ["metrics", "seconds"], None), "metrics.seconds must be a number"),
         (spoiled("run.json", ["training", "batch_size"], "x"), "has no number for batch_size"),
         (spoiled("run.json", ["model"], "possibleworldnet"), "has no number for worlds"),
-        (spoiled("run.json", ["data"], {"train.txt": 5}), "run.json does not describe a run"),
+        (spoiled("run.json", ["data"], {"train.txt": 5}), "data.train.txt must be a text"),
         (spoiled("evaluation.json", ["d/x", "accuracy"], "a"), "does not hold evaluations"),
         (spoiled("evaluation.json", ["d/x", "by_variables"], {"x": {}}), "not hold evaluations"),
         (
@@ -518,9 +523,12 @@ def broken_sweep(folder: Path) -> None:
             ),
             "not hold eval",
         ),
-        (spoiled("metrics.jsonl", ["validation"], "a"), "metrics.jsonl cannot be read"),
+        (
+            spoiled("metrics.jsonl", ["validation"], "a"),
+            "metrics.jsonl: 0.validation must be a number",
+        ),
         (broken_evaluation, "evaluation.json does not hold evaluations"),
-        (broken_metrics, "metrics.jsonl cannot be read"),
+        (broken_metrics, "metrics.jsonl: 0 must be an object"),
         (broken_sweep, "sweep.json does not hold an object"),
         (spoiled("../selected.json", ["selected"], 3), "the selection cannot be read"),
     ],

@@ -131,10 +131,9 @@ def test_ready_trained_networks_pass_their_exam(name: str, tmp_path: Path) -> No
     generate_folder(tmp_path, exam, seed=0)
     data = Dataset(read(tmp_path / "test_exam.txt"))
     assert len(data) > 100
-    answers = possibleworlds.load(name).answers(data)
-    right = float(np.mean(answers == data.pairs.label))
+    right = possibleworlds.load(name).evaluate(data).accuracy
     assert right == pytest.approx(
-        read_run(SHIPPED / name)["accuracy"]["generated"]["test_exam"], abs=1e-3
+        read_run(SHIPPED / name).accuracy["generated"]["test_exam"], abs=1e-3
     )
     assert right > EXAM.get(name, 0.5)
 
@@ -165,7 +164,7 @@ def test_the_guided_network_shows_the_world_that_convinced_it(tmp_path: Path) ->
 @pytest.mark.parametrize("name", READY)
 def test_the_recipe_of_a_ready_trained_network_fits_its_class(name: str) -> None:
     run = read_run(SHIPPED / name)
-    assert run["model"] == name
+    assert run.model == name
     assert sum(path.stat().st_size for path in (SHIPPED / name).iterdir()) < 5e6
     network = possibleworlds.load(name).model
-    assert sum(w.numel() for w in network.parameters()) == run["metrics"]["parameters"]
+    assert sum(w.numel() for w in network.parameters()) == run.metrics.parameters

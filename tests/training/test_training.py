@@ -24,15 +24,15 @@ from possibleworlds.models.registry import names, resolve
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.training.checkpoint import (
     METRICS,
-    MODEL,
     RUN,
     SHIPPED,
-    STATE,
     find_run,
     read_run,
 )
 from possibleworlds.training.evaluation import interval
-from possibleworlds.training.loop import Job, Trainer, train
+from possibleworlds.training.loop import Trainer
+from possibleworlds.training.pipeline import Job
+from possibleworlds.training.pipeline import run_job as train
 
 QUICK = {"epochs": 3.0, "evaluations": 3, "size": 8}
 
@@ -49,12 +49,20 @@ def quick(name: str, data: Path, out: Path, **more: Any) -> Job:
     return Job(name, data, out, {**QUICK, **more}, resume=resume)
 
 
+def model_file(run: Path) -> Path:
+    return run / (read_run(run).weights or "")
+
+
+def state_file(run: Path) -> Path:
+    return run / (read_run(run).state or "")
+
+
 def weights(run: Path) -> dict[str, bytes]:
-    return {name: t.numpy().tobytes() for name, t in load_file(run / MODEL).items()}
+    return {name: t.numpy().tobytes() for name, t in load_file(model_file(run)).items()}
 
 
 def state(run: Path) -> dict[str, bytes]:
-    return {name: t.numpy().tobytes() for name, t in load_file(run / STATE).items()}
+    return {name: t.numpy().tobytes() for name, t in load_file(state_file(run)).items()}
 
 
 def history(run: Path) -> list[dict[str, float]]:
@@ -65,8 +73,13 @@ def history(run: Path) -> list[dict[str, float]]:
 def test_a_run_folder_holds_all_that_is_needed(data: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(quick("treenet", data, run))
-    assert {p.name for p in run.iterdir()} == {RUN, MODEL, STATE, METRICS}
     described = json.loads((run / RUN).read_text())
+    tensor_files = {described["weights"], described["state"]}
+    assert tensor_files == {
+        f"model-{described['metrics']['best_step']}.safetensors",
+        "state-39.safetensors",
+    }
+    assert {p.name for p in run.iterdir()} == {RUN, METRICS, *tensor_files}
     assert described["model"] == "treenet"
     assert described["settings"]["size"] == 8
     assert described["training"]["epochs"] == 3
@@ -156,17 +169,16 @@ def test_two_processes_do_not_train_one_run(
 
 
 def test_the_best_validation_step_is_kept(data: Path, tmp_path: Path) -> None:
-    trainer = train(quick("treenet", data, tmp_path / "run", epochs=6.0, evaluations=6))
-    history = trainer.progress.history
-    best = max(history, key=lambda line: (line["validation"], line["step"]))
-    assert trainer.progress.best_step == best["step"]
+    result = train(quick("treenet", data, tmp_path / "run", epochs=6.0, evaluations=6))
+    best = max(result.history, key=lambda line: (line.validation, line.step))
+    assert result.metrics.best_step == best.step
     model = possibleworlds.load(tmp_path / "run").model
     assert type(model).__name__ == "TreeNet"
 
 
 def test_networks_learn(data: Path, tmp_path: Path) -> None:
-    trainer = train(quick("treenet", data, tmp_path / "run", epochs=40.0, size=32))
-    assert trainer.progress.history[-1]["accuracy"] > 0.75
+    result = train(quick("treenet", data, tmp_path / "run", epochs=40.0, size=32))
+    assert result.history[-1].accuracy > 0.75
 
 
 def test_a_run_is_not_overwritten_nor_mixed_up(data: Path, tmp_path: Path) -> None:
@@ -208,7 +220,8 @@ def spoiled(run: Path, to: Path, **changes: Any) -> Path:
     to.mkdir()
     described = json.loads((run / RUN).read_text())
     (to / RUN).write_text(json.dumps({**described, **changes}))
-    (to / MODEL).write_bytes((run / MODEL).read_bytes())
+    shutil.copy(model_file(run), to)
+    shutil.copy(state_file(run), to)
     return to
 
 
@@ -226,7 +239,7 @@ def test_a_run_comes_before_a_ready_trained_network_of_its_name(
 def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> None:
     bad = {
         "is not a run": tmp_path,
-        "has format 99": spoiled(run, tmp_path / "a", format=99),
+        "format is 99": spoiled(run, tmp_path / "a", format=99),
         "another vocabulary": spoiled(run, tmp_path / "b", vocabulary=["~"]),
         "no network called": spoiled(run, tmp_path / "c", model="nonsense"),
         "no setting 'colour'": spoiled(run, tmp_path / "d", settings={"colour": 1}),
@@ -238,14 +251,14 @@ def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> N
         "cannot have mlp_layers=1000000": spoiled(
             run, tmp_path / "l", settings={"mlp_layers": 10**9}
         ),
-        "seed cannot be -1": spoiled(run, tmp_path / "m", seed=-1),
-        r"has format 'a\\nb'": spoiled(run, tmp_path / "n", format="a\nb"),
+        "seed must be from 0 to": spoiled(run, tmp_path / "m", seed=-1),
+        r"format is 'a\\nb'": spoiled(run, tmp_path / "n", format="a\nb"),
         "no network called 'xxx": spoiled(run, tmp_path / "o", model="x" * 9000),
         "No module named": spoiled(run, tmp_path / "p", model="x" * 9000 + ":y"),
-        "settings is not dict": spoiled(run, tmp_path / "g", settings=[]),
+        r"settings must be an object, not \[\]": spoiled(run, tmp_path / "g", settings=[]),
     }
     cut = spoiled(run, tmp_path / "h")
-    (cut / MODEL).write_bytes((run / MODEL).read_bytes()[:500])
+    model_file(cut).write_bytes(model_file(run).read_bytes()[:500])
     bad["cannot be read"] = cut
     not_json = spoiled(run, tmp_path / "i")
     (not_json / RUN).write_text("{")
@@ -254,9 +267,9 @@ def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> N
     (deep / RUN).write_text("[" * 100_000)
     bad["maximum recursion depth"] = deep
     lacking = spoiled(run, tmp_path / "j")
-    tensors = load_file(run / MODEL)
+    tensors = load_file(model_file(run))
     tensors.pop("embedding")
-    save_file(tensors, lacking / MODEL)
+    save_file(tensors, model_file(lacking))
     bad["embedding is nothing where"] = lacking
     for problem, folder in bad.items():
         with pytest.raises(UserError, match=problem) as caught:
@@ -279,20 +292,28 @@ def test_settings_of_a_larger_network_are_refused_before_there_is_memory_for_it(
 
 def test_a_spoiled_state_is_refused(data: Path, run: Path, tmp_path: Path) -> None:
     broken = spoiled(run, tmp_path / "broken")
-    save_file({"random": torch.get_rng_state()}, broken / STATE)
+    save_file({"random": torch.get_rng_state()}, state_file(broken))
     with pytest.raises(UserError, match="does not fit the run"):
         train(quick("treenet", data, broken, resume=True))
-    with safe_open(run / STATE, framework="pt") as file:
+    with safe_open(state_file(run), framework="pt") as file:
         progress = json.loads(file.metadata()["progress"])
-    tensors = load_file(run / STATE)
+    tensors = load_file(state_file(run))
     spoil: list[tuple[str, dict[str, torch.Tensor], str]] = [
         ("exp_avg.b13 is", {"exp_avg.b13": torch.zeros(1)}, json.dumps(progress)),
         ("weight.b13 is", {"weight.b13": torch.zeros(1)}, json.dumps(progress)),
-        ("cannot have step='x'", {}, json.dumps({**progress, "step": "x"})),
+        ("step must be a whole number, not 'x'", {}, json.dumps({**progress, "step": "x"})),
         ("recursion", {}, "[" * 100_000),
+        ("step must be from 0 to", {}, json.dumps({**progress, "step": -5})),
+        ("history must be a list", {}, json.dumps({**progress, "history": {"step": 1}})),
+        ("history.0 must be an object", {}, json.dumps({**progress, "history": [1]})),
+        (
+            "progress lacks loss of history.0",
+            {},
+            json.dumps({**progress, "history": [{"step": 1, "seconds": 1}]}),
+        ),
     ]
     for problem, changed, said in spoil:
-        save_file({**tensors, **changed}, broken / STATE, {"progress": said})
+        save_file({**tensors, **changed}, state_file(broken), {"progress": said})
         with pytest.raises(UserError, match=problem):
             train(quick("treenet", data, broken, resume=True))
 
@@ -303,14 +324,22 @@ def test_a_full_disk_leaves_the_last_checkpoint(
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full on this machine")
     folder = tmp_path / "run"
-    monkeypatch.setattr("possibleworlds.training.loop.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("possibleworlds.training.pipeline.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+
+    real = os.open
 
     def fill_the_disk(trainer: Trainer) -> None:
         if trainer.progress.step == 20:
-            (folder / f".{STATE}.part").symlink_to("/dev/full")
+            monkeypatch.setattr("possibleworlds.storage.os.open", without_space)
 
-    with pytest.raises(UserError, match="No space left"):
+    def without_space(path: Any, flags: int, mode: int = 0o777) -> int:
+        if str(path).endswith(".part"):
+            return real("/dev/full", os.O_WRONLY)
+        return real(path, flags, mode)
+
+    with pytest.raises(UserError, match=r"state-20.*: No space left"):
         train(quick("treenet", data, folder), fill_the_disk)
+    monkeypatch.undo()
     train(quick("treenet", data, folder, resume=True))
     train(quick("treenet", data, tmp_path / "whole"))
     assert weights(folder) == weights(tmp_path / "whole")
@@ -418,8 +447,8 @@ def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> No
     assert "other data than those of the pretrained" in done.stderr
     stored = json.loads((tmp_path / "run" / RUN).read_text())
     ready = read_run(SHIPPED / "possibleworldnet")
-    assert stored["settings"] == ready["settings"]
-    assert stored["training"] == {**ready["training"], "epochs": 0.01}
+    assert stored["settings"] == ready.settings
+    assert stored["training"] == {**ready.training, "epochs": 0.01}
     assert stored["seed"] == 3
 
 
@@ -428,7 +457,7 @@ def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> No
     [
         (
             ["evaluate", "nowhere", "x.txt"],
-            "nowhere is neither the folder of a run nor ready-trained",
+            "nowhere is neither a run folder nor a pretrained network",
         ),
         (["evaluate", "RUN", "nowhere.txt"], "nowhere.txt: No such file"),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--worlds", "3"], "imagines no worlds"),
@@ -441,7 +470,7 @@ def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> No
             ["train", "treenet", "--data", "DATA", "--out", "r", "--set", "size=-1"],
             "cannot have size=-1",
         ),
-        (["entails", "p", "q", "--model", "nowhere"], "ready-trained, as are linear-bow, mlp-bow"),
+        (["entails", "p", "q", "--model", "nowhere"], "pretrained network (linear-bow, mlp-bow"),
         (["entails", "p", "q", "--model", ""], "is not a run"),
         (["train", "treenet", "--data", "DATA", "--out", "r", "--minutes", "0"], "trains nothing"),
         (["train", "transformer", "--data", "DATA", "--out", "r", "--set", "size=33"], "even"),

@@ -135,8 +135,7 @@ def in_words(assignment: dict[str, bool]) -> str:
 
 
 def load_run(run: str, worlds: int | None, steps: int | None) -> "Network":
-    """Load a trained network, to be evaluated with other numbers of worlds and steps if given."""
-    import torch
-
-    torch.set_num_threads(1)  # a second one gains nothing on matrices so small
-    return possibleworlds.load(run).look_at(worlds, steps)
+    """Load a trained network; raise UserError if it cannot be evaluated with these options."""
+    network = possibleworlds.load(run)
+    network.options(worlds, steps)
+    return network

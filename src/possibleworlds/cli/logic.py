@@ -57,7 +57,9 @@ def entails(
     a = conjunction(premises)
     countermodel = possibleworlds.countermodel(a, conclusion, solver)
     network = console.load_run(model, worlds, steps) if model else None
-    decision = network.decide(a, conclusion, certify) if network else None
+    decision = (
+        network.decide(a, conclusion, certify, worlds=worlds, steps=steps) if network else None
+    )
     if as_json:
         of_network = {}
         if decision is not None:

@@ -13,7 +13,8 @@ from possibleworlds.cli.console import Bars, log
 from possibleworlds.errors import UserError
 
 if TYPE_CHECKING:
-    from possibleworlds.training.evaluation import Bin
+    from possibleworlds.training.checkpoint import HistoryLine, RunRecord
+    from possibleworlds.training.evaluation import Bin, Evaluation
 
 app = console.new_group()
 
@@ -70,12 +71,11 @@ def train(
         possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
     from possibleworlds.data.files import fingerprint
-    from possibleworlds.training.checkpoint import RUN, flat_settings
-    from possibleworlds.training.loop import Job, Trainer
-    from possibleworlds.training.loop import train as train_network
+    from possibleworlds.training.checkpoint import RUN
+    from possibleworlds.training.loop import Trainer
+    from possibleworlds.training.pipeline import Job, run_job
+    from possibleworlds.training.settings import check_length
 
-    if epochs is not None and minutes is not None:
-        raise UserError("--epochs and --minutes both set the length of training; give one of them")
     if minutes == 0:
         raise UserError("--minutes 0 trains nothing")
     if resume and not (run / RUN).exists():
@@ -83,13 +83,17 @@ def train(
     values: dict[str, Any] = {}
     if preset:
         record = pretrained(model)
-        values = flat_settings(record)
-        seed = record["seed"] if seed is None else seed
-        if record["data"] != fingerprint(data):
+        values = record.flat_settings
+        seed = record.seed if seed is None else seed
+        if record.data != fingerprint(data):
             log("these are other data than those of the pretrained network")
-    values |= parse_settings(settings or [])
     options = {"epochs": epochs, "minutes": minutes, "side": side}
-    values |= {name: str(value) for name, value in options.items() if value is not None}
+    chosen = parse_settings(settings or [])
+    for name, value in options.items():
+        if value is not None and chosen.setdefault(name, str(value)) != str(value):
+            raise UserError(f"--{name} {value} and --set {name}={chosen[name]}; give one of them")
+    check_length(chosen)
+    values |= chosen
     job = Job(model, data, run, values, seed, device, resume)
     write_event = event_writer(run) if tensorboard else lambda _: None
 
@@ -103,22 +107,22 @@ def train(
             speed = now.step * trainer.settings.batch_size / max(now.seconds, 1e-9)
             shown = f"step {now.step:,}  loss {now.loss:.3f}  accuracy {now.accuracy:.1%}"
             if now.history:
-                shown += f"  validation {now.history[-1]['validation']:.1%}"
-            bars.show(model, trainer.share_done, 1.0, f"{shown}  {speed:,.0f} pairs/s")
+                shown += f"  validation {now.history[-1].validation:.1%}"
+            bars.show(model, trainer.fraction_done, 1.0, f"{shown}  {speed:,.0f} pairs/s")
 
         def write(trainer: Trainer) -> None:
             line = trainer.progress.history[-1]
             write_event(line)
             log(
-                f"step {line['step']:>8,}  loss {line['loss']:.4f}  accuracy {line['accuracy']:.2%}"
-                f"  validation {line['validation']:.2%}"
+                f"step {line.step:>8,}  loss {line.loss:.4f}  accuracy {line.accuracy:.2%}"
+                f"  validation {line.validation:.2%}"
             )
 
-        best = train_network(job, show, write).progress
-    log(f"{run}: {best.best_accuracy:.2%} of validation at step {best.best_step:,}")
+        best = run_job(job, show, write).metrics
+    log(f"{run}: {best.validation:.2%} of validation at step {best.best_step:,}")
 
 
-def pretrained(model: str) -> dict[str, Any]:
+def pretrained(model: str) -> "RunRecord":
     """Read how the pretrained network of a name was trained."""
     from possibleworlds.models.registry import REGISTRY
     from possibleworlds.training.checkpoint import SHIPPED, read_run
@@ -128,7 +132,7 @@ def pretrained(model: str) -> dict[str, Any]:
     return read_run(SHIPPED / model)
 
 
-def event_writer(run: Path) -> Callable[[dict[str, float]], None]:
+def event_writer(run: Path) -> "Callable[[HistoryLine], None]":
     """Make the function that writes the metrics of an evaluation for TensorBoard."""
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -137,9 +141,9 @@ def event_writer(run: Path) -> Callable[[dict[str, float]], None]:
 
     writer = cache(lambda: SummaryWriter(run / "tensorboard"))
 
-    def write(line: dict[str, float]) -> None:
+    def write(line: "HistoryLine") -> None:
         for name in ("loss", "accuracy", "validation"):
-            writer().add_scalar(name, line[name], line["step"])
+            writer().add_scalar(name, getattr(line, name), line.step)
         writer().flush()
 
     return write
@@ -167,7 +171,6 @@ def evaluate(
     """
     from possibleworlds.data.files import data_files, read
     from possibleworlds.training.batches import Dataset
-    from possibleworlds.training.evaluation import Evaluation
 
     network = console.load_run(run, worlds, steps)
     files = data_files(paths)
@@ -176,8 +179,8 @@ def evaluate(
     with Bars() as bars:
         for path in files:
             data = Dataset(read(path))
-            answers = network.answers(data, certify, bars.counter(names[path], len(data)))
-            results[path] = Evaluation.of(answers == data.pairs.label, data.pairs)
+            advance = bars.counter(names[path], len(data))
+            results[path] = network.evaluate(data, worlds, steps, certify, advance)
     if as_json:
         for path, result in results.items():
             console.print_json({"file": str(path), "certified": certify, **result.to_json()})
@@ -235,7 +238,7 @@ def predict(
     from possibleworlds.training.evaluation import log_probabilities
 
     network = console.load_run(run, worlds, steps)
-    model, options = network.model, network.options
+    model, options = network.model, network.options(worlds, steps)
     for file in data_files(paths):
         data = Dataset(read(file))
         answers: list[tuple[dict[str, Any], str]] = []
@@ -270,7 +273,7 @@ def models(as_json: console.Json = False) -> None:
     for name, entry in REGISTRY.items():
         model_class = resolve(name)
         model = model_class(model_class.settings_class())
-        shipped = read_run(SHIPPED / name)["accuracy"] if (SHIPPED / name).is_dir() else None
+        shipped = read_run(SHIPPED / name).accuracy if (SHIPPED / name).is_dir() else None
         lines.append(
             {
                 "name": name,

@@ -16,7 +16,6 @@ from possibleworlds.errors import UserError
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import load_model
-from possibleworlds.training.evaluation import Evaluation
 from possibleworlds.training.predictor import Network
 
 EVALUATION = "evaluation.json"
@@ -45,7 +44,7 @@ def read_evaluations(run: Path) -> Evaluations:
 
 
 def is_evaluation(value: Any) -> bool:
-    """Whether a value is an Evaluation, as far as it will be used."""
+    """Whether a value is an evaluation, as far as it will be used."""
     if not isinstance(value, dict) or not are_numbers([value.get("accuracy")]):
         return False
     parts = [value.get("by_variables", {}), value.get("by_operators", {})]
@@ -99,9 +98,8 @@ def dataset(file: Path) -> Dataset:
 def evaluate_task(task: EvaluationTask) -> dict[str, Any]:
     """Evaluate a run on a file."""
     data = dataset(task.file)
-    network = Network(load_model(task.run)).look_at(task.worlds)
-    right = network.answers(data) == data.pairs.label
-    return {**Evaluation.of(right, data.pairs).to_json(), "sha256": digest(task.file)}
+    evaluation = Network(load_model(task.run)).evaluate(data, worlds=task.worlds)
+    return {**evaluation.to_json(), "sha256": digest(task.file)}
 
 
 def store(task: EvaluationTask, evaluation: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from possibleworlds.data.splits import PRESETS, free_splits
 from possibleworlds.experiments.grid import SEEDS, Budget, Settings
 from possibleworlds.models.registry import entries, resolve
 from possibleworlds.paper import TABLE_2, WORLDS
-from possibleworlds.training.checkpoint import SHIPPED, flat_settings, read_run
+from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.settings import RunSettings
 
 WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
@@ -76,7 +76,7 @@ def paper(budget: Budget) -> Preset:
     """The paper's sizes: a search for each benchmark, three seeds of the networks with worlds."""
     pretrained = {model: read_run(SHIPPED / model) for model in WITH_WORLDS}
     runs = [
-        PlannedRun(model, flat_settings(run), data, SEEDS, is_result=True)
+        PlannedRun(model, run.flat_settings, data, SEEDS, is_result=True)
         for (model, run), data in zip(pretrained.items(), ("data", "wide"), strict=True)
     ]
     short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}

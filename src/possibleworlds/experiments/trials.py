@@ -36,7 +36,8 @@ from possibleworlds.records import from_json
 from possibleworlds.storage import acquire_lock, held_locks, read_json, write_json
 from possibleworlds.training import checkpoint
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.loop import Job, Trainer, train
+from possibleworlds.training.loop import Trainer
+from possibleworlds.training.pipeline import Job, run_job
 from possibleworlds.training.settings import RunSettings
 
 TRIALS, LOCKS = "trials", "locks"
@@ -106,8 +107,8 @@ def read_result(folder: Path, name: str) -> Result | None:
         return Result(failure=str(failed.get("reason")))
     if not (path / checkpoint.RUN).exists():
         return None
-    metrics = checkpoint.read_run(path).get("metrics", {})
-    return Result(metrics["validation"]) if metrics.get("finished") else None
+    metrics = checkpoint.read_run(path).metrics
+    return Result(metrics.validation) if metrics and metrics.finished else None
 
 
 def step_reached(folder: Path, name: str) -> int:
@@ -115,7 +116,8 @@ def step_reached(folder: Path, name: str) -> int:
     path = folder / TRIALS / name
     if not (path / checkpoint.RUN).exists():
         return 0
-    return int(checkpoint.read_run(path).get("metrics", {}).get("step", 0))
+    metrics = checkpoint.read_run(path).metrics
+    return metrics.step if metrics else 0
 
 
 def record_failure(folder: Path, name: str, reason: str) -> None:
@@ -152,13 +154,13 @@ def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
     def on_step(trainer: Trainer) -> None:
         if lock.lost:
             raise LockLostError
-        now, fraction = trainer.progress, round(trainer.share_done, 4)
+        now, fraction = trainer.progress, round(trainer.fraction_done, 4)
         lock.progress = asdict(Progress(fraction, now.step, now.best_accuracy))
 
     try:
         if read_result(folder, trial.name) is None:
             path = folder / TRIALS / trial.name
-            train(Job(trial.model, data, path, trial.settings, trial.seed, resume=True), on_step)
+            run_job(Job(trial.model, data, path, trial.settings, trial.seed, resume=True), on_step)
     except StopRequestedError:
         return "stopped"
     except (LockLostError, BusyError):
@@ -217,7 +219,7 @@ def measure(model: str, candidates: list[Settings], data: Path) -> list[Speed | 
             for fraction in (0.25, 0.75):  # some begin with easier steps
                 trainer.progress.step = round(fraction * trainer.total_steps)
                 batches = trainer.batches()
-                step += seconds_per_call(lambda: trainer.learn(*next(batches))) / 2  # noqa: B023
+                step += seconds_per_call(lambda: trainer.train_step(*next(batches))) / 2  # noqa: B023
             rows = training.validation_rows or validate_rows
             evaluation = seconds_per_call(trainer.evaluate) * rows / len(validate_set)
         except Exception:

@@ -50,11 +50,11 @@ class HubNetwork(nn.Module, PyTorchModelHubMixin, library_name="possibleworlds")
 def export_network(run: str | Path, out: str | Path) -> Path:
     """Write a pretrained network, or that of a run folder, for the Hub; return the folder."""
     folder, target = find_run(run), Path(out)
-    described = read_run(folder)
-    module = HubNetwork(model=described["model"], settings=described["settings"])
+    record = read_run(folder)
+    module = HubNetwork(model=record.model, settings=record.settings)
     module.inner.load_state_dict(load_model(folder).state_dict())
     module.save_pretrained(target)
-    write_text(target / "README.md", model_card(described))
+    write_text(target / "README.md", model_card(record.to_json()))
     return target
 
 

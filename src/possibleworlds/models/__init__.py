@@ -1,9 +1,11 @@
 """The networks: one file per architecture, each with its own settings and search space."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from possibleworlds.models.registry import names, resolve
+from possibleworlds.models.registry import ModelTable, entries, names, resolve
 
 if TYPE_CHECKING:
     from possibleworlds.models.base import LEARNING_GRID, Model, Options
@@ -33,3 +35,21 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+class CallableModule(ModuleType):
+    """This module, which lists the networks when it is called: `possibleworlds.models()`."""
+
+    def __call__(self) -> ModelTable:
+        """List the networks: names, what each is, where it is from.
+
+        >>> import possibleworlds as pw
+        >>> for model in pw.models()[-2:]:
+        ...     print(model.name, "-", model.summary)
+        possibleworldnet - A and B evaluated in many imagined worlds
+        guidedworldnet - worlds moved by gradient towards a countermodel
+        """
+        return ModelTable(entries().values())
+
+
+sys.modules[__name__].__class__ = CallableModule

@@ -14,6 +14,8 @@ class Classifier(nn.Module):
     def __init__(self, inputs: int, size: int, layers: int, side: str = "both") -> None:
         """Take the size of a formula's encoding, and those of the MLP."""
         super().__init__()
+        if side not in ("both", "left", "right"):
+            raise ValueError("side must be both, left or right")
         self.side = side
         sizes = [2 * inputs if side == "both" else inputs, *[size] * (layers - 1)]
         hidden = [module for a, b in pairwise(sizes) for module in (nn.Linear(a, b), nn.ReLU())]

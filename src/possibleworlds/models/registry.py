@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from possibleworlds.display import html_table
 from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.paper import TABLE_2
 
@@ -102,6 +103,18 @@ def strings_of(path: str) -> dict[str, str]:
         return dict(declared(source)).get(cls, {})
     except (ImportError, OSError, SyntaxError, ValueError):
         return {}
+
+
+class ModelTable(list[Entry]):
+    """The networks that are known by name."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{entry.name:18}{entry.summary}" for entry in self)
+
+    def _repr_html_(self) -> str:
+        """Show a table in notebooks."""
+        columns = ("name", "summary", "citation")
+        return html_table([{name: getattr(entry, name) for name in columns} for entry in self])
 
 
 def names() -> list[str]:

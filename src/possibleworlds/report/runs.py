@@ -7,7 +7,7 @@ sweep only the runs that it has selected may stand in the results.
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,10 @@ from possibleworlds.experiments.sweep import selected_runs
 from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import names
 from possibleworlds.paper import SPLITS
-from possibleworlds.training.checkpoint import METRICS, RUN, flat_settings, read_run
+from possibleworlds.training.checkpoint import RUN, RunRecord, read_history, read_run
 
-NUMBERS = (
-    *("validation", "seconds", "pairs_per_second", "parameters", "step", "best_step"),
-    *("batch_size", "permute_symbols"),
-)
-"""The metrics of a run and settings of its training that a report uses."""
+NUMBERS = "batch_size", "permute_symbols"
+"""The settings of the training that a report uses."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
             record = read_run(path)
             if (path / FAILED).exists():
                 continue
-            if not is_finished(record, path):
+            if record.metrics is None or not record.metrics.finished:
                 unfinished.append(path)
                 continue
             # Folders above the one that was named have no say.
@@ -177,13 +174,16 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
             selections = [names for p in inside if (names := selection_of(p)) is not None]
             runs[path.resolve()] = Run(
                 path=path,
-                model=str(record["model"]),
-                seed=int(record["seed"]),
-                settings=flat_settings(record),
-                data=record["data"],
-                metrics=record["metrics"],
-                versions={name: record.get(name) for name in ("version", "torch")},
-                history=read_history(path),
+                model=record.model,
+                seed=record.seed,
+                settings=settings_of(record, path),
+                data=record.data,
+                metrics=asdict(record.metrics),
+                versions={"version": record.version, "torch": record.torch},
+                history=[
+                    CurvePoint(line.step, line.seconds, line.validation)
+                    for line in read_history(path, record)
+                ],
                 evaluations=read_evaluations(path),
                 selected=all(path.name in names for names in selections),
             )
@@ -193,41 +193,19 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
     return sorted(runs.values(), key=lambda run: (order_of(run.model), str(run.path))), unfinished
 
 
-def is_finished(record: dict[str, Any], path: Path) -> bool:
-    """Decide whether a run is finished; raise UserError if it lacks what a report needs."""
-    metrics, data = record.get("metrics", {}), record["data"]
-    if not isinstance(metrics, dict) or not isinstance(data, dict):
-        raise UserError(f"{path / RUN} does not describe a run")
-    if not all(isinstance(sha, str) for sha in data.values()):
-        raise UserError(f"{path / RUN} does not describe a run")
-    if not metrics.get("finished"):
-        return False
-    stored = {**metrics, **record["training"]}
+def settings_of(record: RunRecord, path: Path) -> dict[str, Any]:
+    """Give all settings of a run; raise UserError if it lacks what a report needs."""
+    settings = record.flat_settings
     for name in NUMBERS:
-        if not are_numbers([stored.get(name)]):
+        if not are_numbers([settings.get(name)]):
             raise UserError(f"{path / RUN} has no number for {name}")
-    return True
+    return settings
 
 
 def order_of(model: str) -> tuple[int, str]:
     """Give the sort key of a network: the paper's order, then others by name."""
     known = names()
     return (known.index(model) if model in known else len(known)), model
-
-
-def read_history(run: Path) -> list[CurvePoint]:
-    """Read the learning curve of a run."""
-    path = run / METRICS
-    try:
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        names = [field.name for field in fields(CurvePoint)]
-        if not all(are_numbers(line.get(name) for name in names) for line in lines):
-            raise ValueError(f"a line lacks {', '.join(names)}")
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, AttributeError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
-    return [CurvePoint(*(line[name] for name in names)) for line in lines]
 
 
 def grouped(runs: Iterable[Run]) -> list[Group]:

@@ -1,4 +1,4 @@
-"""A data set as batches for the networks: 4-tuples stay together under one permutation."""
+"""Data sets as batches: the rows of a 4-tuple stay together, under one symbol permutation."""
 
 from collections.abc import Iterator
 
@@ -12,11 +12,11 @@ from possibleworlds.models.batch import Batch
 from possibleworlds.models.trees.forest import Device, Forest, Ints
 
 NODES_AT_ONCE = 4000
-"""How many nodes a batch of an evaluation has, which bounds its memory."""
+"""Nodes per batch of an evaluation, which bounds its memory."""
 
 
 class Dataset:
-    """Pairs ready to be given to a network."""
+    """Pairs prepared for a network: a forest of their formulas, and their labels."""
 
     def __init__(self, pairs: Pairs, device: Device = "cpu") -> None:
         self.pairs, self.device = pairs, device
@@ -33,7 +33,7 @@ class Dataset:
     def epoch(
         self, batch_size: int, permute_symbols: bool, rng: np.random.Generator, skip: int = 0
     ) -> Iterator[tuple[Batch, Tensor]]:
-        """All rows in random order, after so many batches; with the label of each row."""
+        """Yield all rows in random order as batches with labels, skipping the first ones."""
         units = len(self) // self.together
         order = rng.permutation(units)
         permutations = np.tile(np.arange(N_VARIABLES, dtype=np.uint8), (units, 1))
@@ -45,28 +45,28 @@ class Dataset:
             yield self.batch(chosen, permutations[start : start + step])
 
     def batch(self, units: Ints, permutations: Ints) -> tuple[Batch, Tensor]:
-        """Some 4-tuples, or rows, and their labels."""
+        """Build the batch of some 4-tuples, or rows, with its labels."""
         if self.together == 4:
-            made = Batch.of_four_tuples(
+            batch = Batch.of_four_tuples(
                 self.forest, self.formulas[units], permutations, self.device
             )
         else:
             left, right = self.pairs.left[units], self.pairs.right[units]
-            made = Batch.of(
+            batch = Batch.of(
                 self.forest, left, right, permutations, np.arange(len(units)), self.device
             )
-        return made, torch.from_numpy(self.labels[units].ravel()).to(self.device)
+        return batch, torch.from_numpy(self.labels[units].ravel()).to(self.device)
 
     def steps_per_epoch(self, batch_size: int) -> int:
-        """The number of batches that an epoch has."""
+        """Count the batches of an epoch."""
         return -(-len(self) // batch_size)
 
     def in_order_of_size(self, rows: Ints | None = None) -> Iterator[tuple[Ints, Batch]]:
-        """All rows, or some, in batches of about equal work: row numbers and batch."""
+        """Yield row numbers and batch, of all rows or some, in batches of about equal work."""
         length = np.diff(self.pairs.offsets)
         nodes = length[self.pairs.left] + length[self.pairs.right]
-        wanted = np.arange(len(self)) if rows is None else rows
-        order = wanted[np.argsort(nodes[wanted], kind="stable")]
+        chosen = np.arange(len(self)) if rows is None else rows
+        order = chosen[np.argsort(nodes[chosen], kind="stable")]
         cut = np.flatnonzero(np.diff(np.cumsum(nodes[order]) // NODES_AT_ONCE)) + 1
         for rows in np.split(order, cut):
             left, right = self.pairs.left[rows], self.pairs.right[rows]

@@ -1,6 +1,6 @@
 """Worlds read as truth assignments, and checked: a "no" that anybody can verify.
 
-This is the one place where an answer of a network meets logic, so certified answers stand apart
+This is the one place where a decision of a network meets logic, so certified decisions stand apart
 from the network's own: "no" comes with an assignment that makes A true and B false, or not at all.
 """
 
@@ -25,18 +25,18 @@ from possibleworlds.training.evaluation import EVALUATION_SEED
 Assignment = dict[str, bool]
 
 PATIENCE = 4
-"""A certified answer looks at so many times the worlds of the network's own answer, at most."""
+"""A certified decision evaluates up to so many times the worlds of the network's own."""
 
 
 def with_worlds(model: Model) -> PossibleWorldNet:
-    """The network, if it is one that imagines worlds."""
+    """Give the network; raise UserError if it is not one that imagines worlds."""
     if not isinstance(model, PossibleWorldNet):
         raise UserError(f"{type(model).__name__} imagines no worlds, so none can be shown")
     return model
 
 
 def refuting(pairs: Pairs, row: int, assignments: NDArray[np.bool_]) -> int:
-    """The bit set of the assignments, [n, 26], that make A true and B false."""
+    """Compute the bit set of the assignments, [n, 26], that make A true and B false."""
     n = len(assignments)
     everywhere = (1 << n) - 1
     packed = np.packbits(assignments, axis=0, bitorder="little")
@@ -49,14 +49,14 @@ def refuting(pairs: Pairs, row: int, assignments: NDArray[np.bool_]) -> int:
     return true & ~evaluate_bits(b, columns, everywhere) if true else 0
 
 
-def of_variables(pairs: Pairs, row: int, assignment: NDArray[np.bool_]) -> Assignment:
-    """What an assignment says of the variables of a pair."""
+def on_variables(pairs: Pairs, row: int, assignment: NDArray[np.bool_]) -> Assignment:
+    """Restrict an assignment to the variables of a pair."""
     a, b = pairs.rpn(pairs.left[row]), pairs.rpn(pairs.right[row])
     return {v: bool(assignment[LETTERS.index(v)]) for v in variables_of(a, b)}
 
 
 class View(NamedTuple):
-    """What a network with worlds makes of a pair."""
+    """A network's probability for a pair, and the world behind it."""
 
     probability: float
     assignment: Assignment
@@ -73,9 +73,9 @@ def views(
     progress: Callable[[int], None] = lambda _: None,
     options: Options = DEFAULT_OPTIONS,
 ) -> list[View]:
-    """The network's own answer to each row, and the world behind it."""
+    """Compute the network's own probability for each row, and the world behind it."""
     network = with_worlds(model).eval()
-    found: list[View | None] = [None] * len(data)
+    results: list[View | None] = [None] * len(data)
     for rows, batch in data.in_order_of_size():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -85,9 +85,9 @@ def views(
         best = network.assignments(lowest).cpu().numpy()
         for row, p, one in zip(rows.tolist(), probability, best, strict=True):
             refutes = bool(refuting(data.pairs, row, one[None]))
-            found[row] = View(p, of_variables(data.pairs, row, one), refutes)
+            results[row] = View(p, on_variables(data.pairs, row, one), refutes)
         progress(len(rows))
-    return [view for view in found if view is not None]
+    return [view for view in results if view is not None]
 
 
 @torch.no_grad()
@@ -98,29 +98,31 @@ def certify(
     progress: Callable[[int], None] = lambda _: None,
     options: Options = DEFAULT_OPTIONS,
 ) -> list[Assignment | None]:
-    """A checked countermodel of each row, or None where the search has found none."""
+    """Search a checked countermodel of each row; None for rows where there is none to be found."""
     network = with_worlds(model).eval()
-    found: list[Assignment | None] = [None] * len(data)
-    most = PATIENCE * network.n_worlds(options)
-    at_once = max(1, most // PATIENCE // 4)  # after which pairs that are refuted need no more
-    left = np.arange(len(data))
-    for start in range(0, most, at_once):
-        if not len(left):
+    countermodels: list[Assignment | None] = [None] * len(data)
+    limit = PATIENCE * network.n_worlds(options)
+    part_size = max(1, limit // PATIENCE // 4)  # after which pairs that are refuted need no more
+    open_rows = np.arange(len(data))
+    for start in range(0, limit, part_size):
+        if not len(open_rows):
             break
-        part = replace(options, worlds=min(at_once, most - start), first_world=start)
-        for rows, batch in data.in_order_of_size(left):
+        part = replace(options, worlds=min(part_size, limit - start), first_world=start)
+        for rows, batch in data.in_order_of_size(open_rows):
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed + start)
                 assignments = network.assignments(network.imagine(batch, part).worlds)
             # Worlds that are the same for all pairs are read once.
-            for row, several in zip(
+            for row, worlds in zip(
                 rows.tolist(), assignments.expand(len(rows), -1, -1).cpu().numpy(), strict=True
             ):
-                if bits := refuting(data.pairs, row, several):
+                if bits := refuting(data.pairs, row, worlds):
                     first = (bits & -bits).bit_length() - 1
-                    found[row] = of_variables(data.pairs, row, several[first])
-        still = np.array([row for row in left if found[row] is None], dtype=np.int64)
-        progress(len(left) - len(still))
-        left = still
-    progress(len(left))
-    return found
+                    countermodels[row] = on_variables(data.pairs, row, worlds[first])
+        remaining = np.array(
+            [row for row in open_rows if countermodels[row] is None], dtype=np.int64
+        )
+        progress(len(open_rows) - len(remaining))
+        open_rows = remaining
+    progress(len(open_rows))
+    return countermodels

@@ -1,17 +1,21 @@
-"""Run folders: a network and all that is needed to use it, or to go on training it.
+"""Run folders: a network and all that is needed to use it, or to resume its training.
 
-    run.json             what was trained how and on what, and the metrics so far
-    model.safetensors    the weights of the best validation step
-    state.safetensors    the whole state of the last checkpoint, to go on from
-    metrics.jsonl        a line for each evaluation
+    run.json                    the settings, the data, the metrics so far, and which files hold
+    model-STEP.safetensors      the weights of the best validation step
+    state-STEP.safetensors      the whole training state of the last checkpoint
+    metrics.jsonl               one line per evaluation
 
-Files are replaced whole, and the state holds all that must fit together, so that a run can be
-killed at any moment. Nothing is ever unpickled.
+A checkpoint becomes valid by one atomic move, that of run.json: the files it names are complete
+before, and those of the checkpoint before are removed after. So a run can be killed at any moment,
+and weights, state and metrics always belong together. Nothing is ever unpickled.
 """
 
-from dataclasses import asdict
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,125 +23,214 @@ from safetensors.torch import save
 from torch import Tensor
 
 import possibleworlds
-from possibleworlds.errors import UserError, quoted, reason, shortened
-from possibleworlds.logic.alphabet import LETTERS, OPERATORS
+from possibleworlds.errors import StorageError, UserError, quoted, reason, shortened
+from possibleworlds.logic.alphabet import SYMBOLS
+from possibleworlds.models import registry
 from possibleworlds.models.base import Model
-from possibleworlds.models.registry import names, resolve
 from possibleworlds.models.settings import LARGEST, make_settings
-from possibleworlds.storage import atomic_write, read_json
+from possibleworlds.records import Range, from_json
+from possibleworlds.storage import atomic_write, read_json, write_json
 from possibleworlds.training.settings import RunSettings
 
-FORMAT = 1
-RUN, MODEL, STATE, METRICS = "run.json", "model.safetensors", "state.safetensors", "metrics.jsonl"
+FORMAT = 2
+RUN, METRICS = "run.json", "metrics.jsonl"
+TENSOR_FILE = re.compile(r"(model|state)(-\d{1,19})?\.safetensors")
 
-UNFIT = TypeError, ValueError, RuntimeError, KeyError, AssertionError, ArithmeticError
-"""What the making of a network raises where its settings do not go together."""
+CONSTRUCTION_ERRORS = TypeError, ValueError, RuntimeError, KeyError, AssertionError, ArithmeticError
+"""What a network's constructor raises if its settings do not go together."""
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
-"""The run folders of the ready-trained networks, by their names."""
+"""The run folders of the pretrained networks, by name."""
+
+Count = Annotated[int, Range(0, LARGEST)]
+Fraction = Annotated[float, Range(0, 1)]
+Positive = Annotated[float, Range(0)]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What has been measured in a run up to its last checkpoint."""
+
+    step: Count
+    seconds: Positive
+    pairs_per_second: Positive
+    best_step: Count
+    validation: Fraction
+    """The accuracy on the validation set at the best step."""
+    parameters: Count
+    finished: bool
+
+
+@dataclass(frozen=True)
+class HistoryLine:
+    """An evaluation during training: a line of metrics.jsonl."""
+
+    step: Count
+    seconds: Positive
+    loss: float
+    accuracy: Fraction
+    validation: Fraction
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """The content of run.json."""
+
+    format: int
+    version: str
+    model: str
+    """The name of a registered network, or module:Class."""
+    settings: dict[str, Any]
+    """The network's own settings."""
+    training: dict[str, Any]
+    seed: Count
+    vocabulary: list[str]
+    data: dict[str, str]
+    """The SHA-256 of each training file, by its name."""
+    torch: str
+    engine: str = "torch"
+    """What computed the training: torch, or the native kernel, which rounds differently."""
+    weights: str | None = None
+    """The file with the weights of the best step; None before the first evaluation."""
+    state: str | None = None
+    """The file with the training state; None before the first checkpoint and for shipped runs."""
+    metrics: Metrics | None = None
+    accuracy: dict[str, dict[str, Fraction]] | None = None
+    """Measured afterwards, by data folder and split; of pretrained networks only."""
+
+    @classmethod
+    def new(
+        cls, model: str, settings: RunSettings, seed: int, data: dict[str, str], engine: str
+    ) -> "RunRecord":
+        """Describe a run before it is trained."""
+        return cls(
+            FORMAT,
+            possibleworlds.__version__,
+            model,
+            asdict(settings.network),
+            asdict(settings.training),
+            seed,
+            list(SYMBOLS),
+            data,
+            torch.__version__,
+            engine,
+        )
+
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise UserError(f"format is {quoted(self.format)}; this version reads {FORMAT}")
+        if self.vocabulary != list(SYMBOLS):
+            raise UserError("another vocabulary than that of this version")
+        for name in self.weights, self.state:
+            if name is not None and not TENSOR_FILE.fullmatch(name):
+                raise UserError(f"{quoted(name)} is not the name of a file of a run")
+
+    @property
+    def flat_settings(self) -> dict[str, Any]:
+        """The value of each setting, of the network and of its training, by its name."""
+        return {**self.settings, **self.training}
+
+    @property
+    def finished(self) -> bool:
+        """Whether the training has come to its end."""
+        return self.metrics is not None and self.metrics.finished
+
+    def write(self, folder: Path) -> None:
+        """Put the record into a run folder, in one atomic move."""
+        write_json(folder / RUN, self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the record as JSON values."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def find_run(run: str | Path) -> Path:
-    """The folder of a run, given by its path or as the name of a ready-trained network."""
+    """Find the folder of a run by its path, or by the name of a pretrained network."""
     folder, shipped = Path(run), SHIPPED / run
     if (folder / RUN).exists():
         return folder
-    if str(run) in names() and shipped.is_dir():
+    if str(run) in registry.names() and shipped.is_dir():
         return shipped
     if not folder.exists():
-        ready = ", ".join(name for name in names() if (SHIPPED / name).is_dir())
-        raise UserError(f"{run} is neither the folder of a run nor ready-trained, as are {ready}")
+        names = ", ".join(name for name in registry.names() if (SHIPPED / name).is_dir())
+        where = shortened(str(run))
+        raise UserError(f"{where} is neither a run folder nor a pretrained network ({names})")
     return folder
 
 
-def describe_run(
-    name: str,
-    settings: RunSettings,
-    seed: int,
-    data: dict[str, str],
-    engine: str,
-) -> dict[str, Any]:
-    """What run.json says before anything is trained."""
-    return {
-        "format": FORMAT,
-        "version": possibleworlds.__version__,
-        "model": name,
-        "settings": asdict(settings.network),
-        "training": asdict(settings.training),
-        "seed": seed,
-        "vocabulary": [*OPERATORS, *LETTERS],
-        "data": data,
-        "torch": torch.__version__,
-        "engine": engine,
-    }
-
-
-def validate_engine(run: dict[str, Any], engine: str, folder: Path) -> None:
-    """Raise UserError if a run was begun with another engine, which rounds differently."""
-    begun = run.get("engine", "torch")
-    if begun == engine:
-        return
-    if begun == "torch":
-        remedy = "POSSIBLEWORLDS_NATIVE=0 goes on with torch"
-    else:
-        remedy = "to go on, install the package with its kernel, without POSSIBLEWORLDS_NATIVE=0"
-    raise UserError(f"{folder} was trained by the {begun} engine, not by {engine}: {remedy}")
-
-
-def read_run(folder: Path) -> dict[str, Any]:
-    """What run.json says, checked."""
+def read_run(folder: Path) -> RunRecord:
+    """Read run.json."""
     path = folder / RUN
     if not path.exists():
         raise UserError(f"{folder} is not a run: it has no {RUN}")
-    run = read_json(path)
-    if "format" not in run:
-        raise UserError(f"{path} does not describe a run")
-    if run["format"] != FORMAT:
-        raise UserError(f"{path} has format {quoted(run['format'])}; this version reads {FORMAT}")
-    missing = {"model", "settings", "training", "vocabulary", "seed", "data"} - run.keys()
-    if missing:
-        raise UserError(f"{path} lacks {', '.join(sorted(missing))}")
-    kinds = {"model": str, "settings": dict, "training": dict, "seed": int}
-    for name, kind in kinds.items():
-        if not isinstance(run[name], kind):
-            raise UserError(f"{path}: {name} is not {kind.__name__}")
-    if not 0 <= run["seed"] <= LARGEST:
-        raise UserError(f"{path}: seed cannot be {quoted(run['seed'])}")
-    if run["vocabulary"] != [*OPERATORS, *LETTERS]:
-        raise UserError(f"{path} has another vocabulary than this version")
-    return run
+    values = read_json(path)
+    if values.get("format", FORMAT) != FORMAT:  # before anything else, which may differ in it
+        problem = f"format is {quoted(values['format'])}; this version reads {FORMAT}"
+        raise UserError(f"{path}: {problem}")
+    return from_json(values, RunRecord, str(path))
 
 
-def flat_settings(run: dict[str, Any]) -> dict[str, Any]:
-    """Give the value of each setting of a run, of the network and of its training, by its name."""
-    return {**run["settings"], **run["training"]}
+def check_engine(record: RunRecord, engine: str, folder: Path) -> None:
+    """Raise UserError if a run was begun with another engine, which rounds differently."""
+    if record.engine == engine:
+        return
+    if record.engine == "torch":
+        remedy = "POSSIBLEWORLDS_NATIVE=0 goes on with torch"
+    else:
+        remedy = "to go on, install the package with its kernel, without POSSIBLEWORLDS_NATIVE=0"
+    begun = shortened(record.engine)
+    raise UserError(f"{folder} was trained by the {begun} engine, not by {engine}: {remedy}")
 
 
-def make_model(run: dict[str, Any], folder: Path, tensors: dict[str, Tensor]) -> Model:
-    """The network that a run describes, with weights as at its start, if the tensors fit it."""
-    kind = resolve(run["model"])
-    settings = make_settings(kind, run["settings"])
+def read_history(folder: Path, record: RunRecord) -> list[HistoryLine]:
+    """Read the evaluations of a run, up to the checkpoint that its record describes."""
+    path = folder / METRICS
     try:
-        # Settings that are not those of the tensors may ask for more memory than there is. So a
-        # network without any comes first, unless it is a user's own, which may need it to be made.
-        if run["model"] in names():
-            with torch.device("meta"):
-                check_fit(kind(settings), tensors, folder / MODEL)
-        return kind(settings)
-    except UNFIT as error:
-        problem = f"{folder / RUN} has settings that make no network"
-        raise UserError(f"{problem}: {reason(error)}") from None
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read: {reason(error)}") from None
+    history = from_json(lines, list[HistoryLine], str(path))
+    last = record.metrics.step if record.metrics else 0
+    return [line for line in history if line.step <= last]
+
+
+def write_history(folder: Path, history: Iterable[HistoryLine]) -> None:
+    """Write the evaluations of a run."""
+    with atomic_write(folder / METRICS) as file:
+        file.writelines(json.dumps(asdict(line)) + "\n" for line in history)
+
+
+def remove_superseded(folder: Path, record: RunRecord) -> None:
+    """Remove the weights and states of other checkpoints than that of a record."""
+    try:
+        for path in folder.iterdir():
+            if TENSOR_FILE.fullmatch(path.name) and path.name not in (record.weights, record.state):
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{folder}: {error.strerror}") from None
+
+
+def copy_trained(run: Path, to: Path, accuracy: dict[str, dict[str, float]]) -> None:
+    """Copy a run without its training state, and note the accuracies measured of it."""
+    record = read_run(run)
+    assert record.weights is not None
+    tensors, metadata = load_tensors(run / record.weights)
+    to.mkdir(parents=True, exist_ok=True)
+    save_tensors(to / "model.safetensors", tensors, metadata)
+    replace(record, weights="model.safetensors", state=None, accuracy=accuracy).write(to)
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Replace a safetensors file."""
-    plain = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
+    """Write a safetensors file atomically."""
+    contiguous = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
     with atomic_write(path, binary=True) as file:
-        file.write(save(plain, metadata))
+        file.write(save(contiguous, metadata))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors of a safetensors file, and its metadata."""
+    """Read the tensors and the metadata of a safetensors file."""
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
@@ -147,33 +240,46 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise UserError(f"{path} cannot be read: {reason(error)}") from None
 
 
-def own_tensors(model: Model) -> dict[str, Tensor]:
-    """The weights and lasting buffers of a network, each by its first name only."""
-    found: dict[str, Tensor] = {}
-    seen: set[int] = set()
+def unique_tensors(model: Model) -> dict[str, Tensor]:
+    """Collect the weights and persistent buffers of a network, tied ones by their first name."""
+    tensors: dict[str, Tensor] = {}
+    identities: set[int] = set()
     for name, tensor in model.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            found[name] = tensor
-    return found
+        if id(tensor) not in identities:
+            identities.add(id(tensor))
+            tensors[name] = tensor
+    return tensors
 
 
 def check_fit(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
-    """Complain of tensors with other names or shapes than a network has."""
-    wanted = {name: tuple(tensor.shape) for name, tensor in own_tensors(model).items()}
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    for name in sorted(wanted.keys() | found.keys()):
-        if wanted.get(name) != found.get(name):
-            expected, has = wanted.get(name, "nothing"), found.get(name, "nothing")
-            where = f"{path}: {shortened(name)}"
-            raise UserError(f"{where} is {has} where the network has {expected}")
+    """Raise UserError if tensors have other names or shapes than those of a network."""
+    expected = {name: tuple(tensor.shape) for name, tensor in unique_tensors(model).items()}
+    stored = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(expected.keys() | stored.keys()):
+        if expected.get(name) != stored.get(name):
+            ours, theirs = expected.get(name, "nothing"), stored.get(name, "nothing")
+            raise UserError(f"{path}: {shortened(name)} is {theirs} where the network has {ours}")
 
 
-def load_model(folder: Path) -> Model:
-    """The network of a run, with the weights of its best validation step."""
-    run = read_run(folder)
-    tensors, _ = load_tensors(folder / MODEL)
-    model = make_model(run, folder, tensors)
-    check_fit(model, tensors, folder / MODEL)
+def load_model(folder: Path, model_class: type[Model] | None = None) -> Model:
+    """Load the network of a run, with the weights of its best validation step."""
+    record = read_run(folder)
+    if record.weights is None:
+        raise UserError(f"{folder} has no weights yet: its first evaluation is still to come")
+    path = folder / record.weights
+    tensors, _ = load_tensors(path)
+    cls = model_class or registry.resolve(record.model)
+    settings = make_settings(cls, record.settings)
+    try:
+        # Settings that do not fit the tensors may ask for more memory than there is. So the
+        # network is first built without any, unless it is a user's own, which may not allow that.
+        if record.model in registry.names():
+            with torch.device("meta"):
+                check_fit(cls(settings), tensors, path)
+        model = cls(settings)
+    except CONSTRUCTION_ERRORS as error:
+        problem = f"{folder / RUN} has settings that make no network"
+        raise UserError(f"{problem}: {reason(error)}") from None
+    check_fit(model, tensors, path)
     model.load_state_dict(tensors, strict=False)
     return model.eval()

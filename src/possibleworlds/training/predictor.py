@@ -1,7 +1,6 @@
-"""A trained network, ready to be asked."""
+"""A trained network that decides whether one formula entails another."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,17 +17,18 @@ from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training import certificate
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import find_run, load_model
-from possibleworlds.training.evaluation import EVALUATION_SEED, log_probabilities
+from possibleworlds.training.evaluation import EVALUATION_SEED, Evaluation, log_probabilities
+from possibleworlds.training.loop import single_thread
 
-Formulas = Formula | str
+FormulaLike = Formula | str
 
 
 class Decision(NamedTuple):
-    """A network's answer to whether A entails B."""
+    """A network's decision whether A entails B."""
 
     entails: bool
     probability: float | None
-    """What the network itself says; None for a certified answer, which is not its own."""
+    """The network's P(A entails B); None for a certified decision, which is not its own."""
     assignment: dict[str, bool] | None
     """For a "no" of a network with worlds: the world that convinced it, as an assignment."""
     refutes: bool
@@ -36,99 +36,142 @@ class Decision(NamedTuple):
 
 
 class Network:
-    """A network that says how likely A entails B."""
+    """A trained network, which computes how likely A entails B.
+
+    `worlds` and `steps` of its methods evaluate a network with worlds with other numbers of worlds
+    and of gradient steps than it was trained with.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.options = Options()
 
-    def look_at(self, worlds: int | None = None, steps: int | None = None) -> "Network":
-        """Ask with another number of worlds, or of steps that each is moved."""
-        self.options = replace(self.options, worlds=worlds, steps=steps)
-        self.model.validate_options(self.options)
-        return self
+    def __repr__(self) -> str:
+        parameters = sum(weight.numel() for weight in self.model.parameters())
+        return f"<Network: {type(self.model).__name__}, {parameters:,} parameters>"
+
+    def options(self, worlds: int | None, steps: int | None) -> Options:
+        """Make evaluation options; raise UserError if the network cannot be evaluated so."""
+        options = Options(worlds=worlds, steps=steps)
+        self.model.validate_options(options)
+        return options
 
     def decide(
-        self, a: Formulas, b: Formulas, certify: bool = False, seed: int = EVALUATION_SEED
+        self,
+        a: FormulaLike,
+        b: FormulaLike,
+        certify: bool = False,
+        seed: int = EVALUATION_SEED,
+        worlds: int | None = None,
+        steps: int | None = None,
     ) -> Decision:
-        """Whether A entails B; certified, "no" only with a countermodel that was checked."""
-        row, names = in_letters(a, b)
+        """Decide whether A entails B; certified, "no" only with a countermodel that was checked."""
+        options = self.options(worlds, steps)
+        row, names = to_letters(a, b)
         data = Dataset(Pairs.of([row]))
-        if certify:
-            (found,) = certificate.certify(self.model, data, seed, options=self.options)
-            named = None if found is None else in_names(found, names)
-            return Decision(found is None, None, named, found is not None)
-        if not isinstance(self.model, PossibleWorldNet):
-            probability = float(self.probabilities([(a, b)], seed)[0])
-            return Decision(probability > 0.5, probability, None, False)
-        (view,) = certificate.views(self.model, data, seed, options=self.options)
+
+        def rename(assignment: dict[str, bool]) -> dict[str, bool]:
+            return {names[v]: value for v, value in assignment.items() if v in names}
+
+        with single_thread():
+            if certify:
+                (countermodel,) = certificate.certify(self.model, data, seed, options=options)
+                if countermodel is None:
+                    return Decision(True, None, None, False)
+                return Decision(False, None, rename(countermodel), True)
+            if not isinstance(self.model, PossibleWorldNet):
+                log_probs = log_probabilities(self.model, data, seed, options=options)
+                probability = float(np.exp(log_probs[0, 1]))
+                return Decision(probability > 0.5, probability, None, False)
+            (view,) = certificate.views(self.model, data, seed, options=options)
         if view.probability > 0.5:
             return Decision(True, view.probability, None, False)
-        assignment = in_names(view.assignment, names)
-        return Decision(False, view.probability, assignment, view.refutes)
-
-    def answers(
-        self,
-        data: Dataset,
-        certify: bool = False,
-        progress: Callable[[int], None] = lambda _: None,
-    ) -> NDArray[np.int64]:
-        """1 for each row where the answer is yes, 0 where it is no, its own or certified."""
-        if certify:
-            found = certificate.certify(self.model, data, progress=progress, options=self.options)
-            return np.array([countermodel is None for countermodel in found], dtype=np.int64)
-        log_probs = log_probabilities(self.model, data, progress=progress, options=self.options)
-        return log_probs.argmax(1)
+        return Decision(False, view.probability, rename(view.assignment), view.refutes)
 
     def probability(
         self,
-        a: Formulas | Sequence[Formulas],
-        b: Formulas | Sequence[Formulas],
+        a: FormulaLike | Sequence[FormulaLike],
+        b: FormulaLike | Sequence[FormulaLike],
         seed: int = EVALUATION_SEED,
+        worlds: int | None = None,
+        steps: int | None = None,
     ) -> float | NDArray[np.float64]:
-        """P(A entails B) of a pair, or of each of many pairs given as two sequences."""
-        if isinstance(a, (str, Formula)) != isinstance(b, (str, Formula)):
+        """Compute P(A entails B) of a pair, or of each of many pairs given as two sequences."""
+        options = self.options(worlds, steps)
+        if isinstance(a, str | Formula) and isinstance(b, str | Formula):
+            return float(self._probabilities([(a, b)], seed, options)[0])
+        if isinstance(a, str | Formula) or isinstance(b, str | Formula):
             raise UserError("give two formulas, or two sequences of formulas")
-        if isinstance(a, (str, Formula)) and isinstance(b, (str, Formula)):
-            return float(self.probabilities([(a, b)], seed)[0])
-        if len(a) != len(b):  # type: ignore[arg-type]
+        if len(a) != len(b):
             raise UserError("the two sequences of formulas differ in length")
-        return self.probabilities(list(zip(a, b, strict=True)), seed)  # type: ignore[arg-type]
+        return self._probabilities(list(zip(a, b, strict=True)), seed, options)
 
-    def probabilities(
-        self, pairs: Sequence[tuple[Formulas, Formulas]], seed: int
+    def _probabilities(
+        self, pairs: list[tuple[FormulaLike, FormulaLike]], seed: int, options: Options
     ) -> NDArray[np.float64]:
-        """P(A entails B) of each pair."""
         if not pairs:
             return np.empty(0)
-        rows = [in_letters(a, b)[0] for a, b in pairs]
-        data = Dataset(Pairs.of(rows))
-        return np.exp(log_probabilities(self.model, data, seed, options=self.options)[:, 1])
+        data = Dataset(Pairs.of([to_letters(a, b)[0] for a, b in pairs]))
+        with single_thread():
+            return np.exp(log_probabilities(self.model, data, seed, options=options)[:, 1])
+
+    def predict(
+        self,
+        data: Dataset,
+        worlds: int | None = None,
+        steps: int | None = None,
+        certify: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> NDArray[np.int64]:
+        """Predict the label of each row, by the network itself or by certified decisions."""
+        options = self.options(worlds, steps)
+        with single_thread():
+            if certify:
+                countermodels = certificate.certify(
+                    self.model, data, progress=progress, options=options
+                )
+                return np.array([one is None for one in countermodels], dtype=np.int64)
+            log_probs = log_probabilities(self.model, data, progress=progress, options=options)
+            return log_probs.argmax(1)
+
+    def evaluate(
+        self,
+        pairs: Pairs | Dataset,
+        worlds: int | None = None,
+        steps: int | None = None,
+        certify: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Evaluation:
+        """Compute the accuracy on labelled pairs."""
+        data = pairs if isinstance(pairs, Dataset) else Dataset(pairs)
+        if not len(data):
+            raise UserError("no pairs to evaluate on")
+        predictions = self.predict(data, worlds, steps, certify, progress)
+        return Evaluation.of(predictions == data.pairs.label, data.pairs)
 
 
-def in_letters(a: Formulas, b: Formulas) -> tuple[tuple[str, str, int], dict[str, str]]:
-    """Write a pair in the network's vocabulary, as a row of data; name what its letters stand for.
+def to_letters(a: FormulaLike, b: FormulaLike) -> tuple[tuple[str, str, int], dict[str, str]]:
+    """Bring a pair into the networks' vocabulary: a row of data, and what each letter stands for.
 
-    Variables of other names become letters that are still free. A letter that only stands in what
-    ⊤ or ⊥ was rewritten into has no name.
+    Variables of other names become letters that are still free. A letter that only serves to
+    write a constant, ⊤ as p ∨ ¬p, stands for nothing.
+
+    >>> to_letters("rain & q", "⊤")
+    (('aq&', 'pp~|', 0), {'a': 'rain', 'q': 'q'})
     """
     a, b = parse(a), parse(b)
-    original = variables_of(a.rpn, b.rpn)
-    a, b = a.basic(), b.basic()
     names = variables_of(a.rpn, b.rpn)
-    if len(names) > len(LETTERS):
-        raise UserError(f"{len(names)} variables; the networks know {len(LETTERS)}")
-    free = iter(sorted(set(LETTERS) - set(names)))
-    letters = {name: name if len(name) == 1 and name in LETTERS else next(free) for name in names}
+    a, b = a.basic(), b.basic()
+    every_name = variables_of(a.rpn, b.rpn)
+    if len(every_name) > len(LETTERS):
+        raise UserError(f"{len(every_name)} variables; the networks know {len(LETTERS)}")
+    free = iter(sorted(set(LETTERS) - set(every_name)))
+    letters = {
+        name: name if len(name) == 1 and name in LETTERS else next(free) for name in every_name
+    }
     row = "".join(a.rename(letters).rpn), "".join(b.rename(letters).rpn), 0
-    return row, {letters[name]: name for name in original}
+    return row, {letters[name]: name for name in names}
 
 
-def in_names(assignment: dict[str, bool], names: dict[str, str]) -> dict[str, bool]:
-    """Rename an assignment to letters back to the variables of the formulas."""
-    return {names[letter]: value for letter, value in assignment.items() if letter in names}
-
-
-def load(run: str | Path) -> Network:
-    """A ready-trained network by its name, or that of a run folder."""
-    return Network(load_model(find_run(run)))
+def load(run: str | Path, model: type[Model] | None = None) -> Network:
+    """Load a pretrained network by its name, or that of a run folder."""
+    return Network(load_model(find_run(run), model))

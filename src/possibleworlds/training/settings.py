@@ -84,6 +84,15 @@ class RunSettings:
         return {**asdict(self.network), **asdict(self.training)}
 
 
+def check_length(values: Mapping[str, Any]) -> None:
+    """Raise UserError if settings give the length of a run both in epochs and in minutes."""
+    minutes = values.get("minutes", 0.0)
+    if isinstance(minutes, str):
+        minutes = parse_value(minutes, float, "minutes")
+    if "epochs" in values and minutes:
+        raise UserError("epochs and minutes both set the length of training; give one of them")
+
+
 def parse_value(text: str, kind: type, name: str) -> Any:
     """Parse the value of a setting."""
     try:
