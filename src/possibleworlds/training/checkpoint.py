@@ -274,9 +274,10 @@ def load_model(folder: Path, model_class: type[Model] | None = None) -> Model:
         # Settings that do not fit the tensors may ask for more memory than there is. So the
         # network is first built without any, unless it is a user's own, which may not allow that.
         if record.model in registry.names():
-            with torch.device("meta"):
+            with torch.device("meta"), torch.random.fork_rng(devices=[]):
                 check_fit(cls(settings), tensors, path)
-        model = cls(settings)
+        with torch.random.fork_rng(devices=[]):
+            model = cls(settings)
     except CONSTRUCTION_ERRORS as error:
         problem = f"{folder / RUN} has settings that make no network"
         raise UserError(f"{problem}: {reason(error)}") from None

@@ -189,6 +189,9 @@ def train(
     check_length(values)
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= 2**62:
         raise UserError(f"seed must be a whole number from 0 to 2**62, not {quoted(seed)}")
+    if not isinstance(model, str) and not (isinstance(model, type) and issubclass(model, Model)):
+        expected = "a name or a subclass of possibleworlds.models.Model"
+        raise UserError(f"model must be {expected}, not {quoted(model)}")
     folder = Path(out) if out is not None else None
     job = Job(model, training_data(train, validate), folder, values, seed, device, resume)
     name = job.model_name
@@ -209,8 +212,8 @@ def evaluate(
     progress: bool | None = None,
 ) -> Evaluation:
     """Evaluate a network on labelled pairs (see `possibleworlds.evaluate`)."""
-    if isinstance(network, TrainingResult):
-        network = network.network
+    if not isinstance(network, Network | str | Path):
+        raise UserError(f"give a network, a run folder or a name, not {quoted(network)}")
     loaded = network if isinstance(network, Network) else load(network)
     data = as_pairs(pairs, "pairs")
     with progress_bar("evaluating", len(data), progress) as advance:
