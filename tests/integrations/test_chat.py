@@ -1,6 +1,8 @@
 """Language models behind a chat endpoint: a real server on this machine, with real faults."""
 
 import json
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from possibleworlds.data.pairs import Pair
+from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.integrations import chat
 from possibleworlds.integrations.chat import Endpoint, ReplyCache, evaluate_chat, items_of
@@ -149,3 +151,20 @@ def test_an_interrupted_evaluation_goes_on(tmp_path: Path) -> None:
     with serving() as server:
         evaluate_chat(Endpoint(server.url, "other"), PAIRS, ReplyCache(path))
         assert len(server.requests) == 3  # another model's replies are other replies
+
+
+def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
+    data = tmp_path / "mine.txt"
+    Pairs.of(PAIRS).save(data)
+    with serving(503) as server:
+        command = [sys.executable, "-m", "possibleworlds", "evaluate", "--endpoint", server.url]
+        command += ["--model", "tiny", "--replies", str(tmp_path / "replies.jsonl"), str(data)]
+        for asked in (4, 4):  # the second time nothing is asked again
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            assert "100.00%" in done.stdout
+            assert "21 tokens of prompts, 9 of replies" in done.stderr
+            assert len(server.requests) == asked
+    bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
+    assert bad.returncode == 2
+    assert "not an address" in bad.stderr

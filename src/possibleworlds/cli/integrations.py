@@ -1,13 +1,27 @@
 """Commands for other people's tools: export, tasks, integrations."""
 
+import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import possibleworlds
-from possibleworlds.cli.console import Json, log, new_group, print_json
+from possibleworlds.cli.console import (
+    Bars,
+    Json,
+    log,
+    new_group,
+    print_json,
+    resumable,
+    short_names,
+)
 from possibleworlds.errors import UserError
+from possibleworlds.parallel import stop_requested
+
+if TYPE_CHECKING:
+    from possibleworlds.training.evaluation import Evaluation
 
 app = new_group()
 
@@ -44,7 +58,7 @@ def export(
         except ModuleNotFoundError as error:
             extra = "pip install 'possibleworlds[huggingface]'"
             raise UserError(f"{error.name} is missing: {extra}") from None
-        err.print(f"written: {target}" if rows is None else f"{rows:,} rows in {target}")
+        log(f"written: {target}" if rows is None else f"{rows:,} rows in {target}")
         return
     files = data_files([data])
     try:
@@ -138,3 +152,41 @@ def integrations(
     """
     folder = Path(__file__).parent.parent / "integrations" / tool.replace("-", "_")
     print(folder)
+
+
+def evaluate_endpoint(
+    files: list[Path], url: str, model: str, replies: Path, concurrency: int
+) -> "dict[Path, Evaluation]":
+    """Evaluate a language model at a chat endpoint; replies that were kept are not asked again."""
+    import numpy as np
+
+    from possibleworlds.data.files import read
+    from possibleworlds.integrations.chat import Endpoint, Reply, ReplyCache, evaluate_chat
+    from possibleworlds.training.evaluation import Evaluation
+
+    endpoint = Endpoint(url, model, concurrency=concurrency)
+    endpoint.validate()
+    cache, names = ReplyCache(replies), short_names(files)
+    results: dict[Path, Evaluation] = {}
+    prompt_tokens = completion_tokens = unreadable = 0
+    with (
+        resumable(f"the replies are in {replies}; the same command continues"),
+        stop_requested(signal.SIGINT, signal.SIGTERM) as stop,
+        Bars() as bars,
+    ):
+        for path in files:
+            pairs = read(path)
+            advance = bars.counter(names[path], len(pairs))
+
+            def count(_: Reply, advance: Callable[[int], None] = advance) -> None:
+                advance(1)
+
+            result = evaluate_chat(endpoint, pairs, cache, progress=count, stop=stop)
+            right = np.array([outcome.verdict == "right" for outcome in result.scores])
+            results[path] = Evaluation.of(right, pairs)
+            prompt_tokens += result.prompt_tokens
+            completion_tokens += result.completion_tokens
+            unreadable += result.unreadable
+    log(f"{unreadable:,} replies could not be read, and count as wrong")
+    log(f"{prompt_tokens:,} tokens of prompts, {completion_tokens:,} of replies")
+    return results

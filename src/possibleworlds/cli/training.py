@@ -152,10 +152,20 @@ def event_writer(run: Path) -> "Callable[[HistoryLine], None]":
 @app.command()
 def evaluate(
     run: console.Run,
-    paths: console.Files,
+    paths: Annotated[
+        list[Path] | None, Argument(metavar="FILE...", help="Data files or folders.")
+    ] = None,
     worlds: console.Worlds = None,
     steps: console.Steps = None,
     certify: console.Certify = False,
+    endpoint: Annotated[
+        str | None, Option(metavar="URL", help="Evaluate a language model at a chat endpoint.")
+    ] = None,
+    model: Annotated[str, Option(help="The language model's name at the endpoint.")] = "",
+    replies: Annotated[
+        Path, Option(metavar="FILE", help="Keep the replies of the language model here.")
+    ] = Path("replies.jsonl"),
+    concurrency: Annotated[int, Option(min=1, max=256, help="Requests at a time.")] = 8,
     as_json: console.Json = False,
 ) -> None:
     """Evaluate a network: its accuracy, with a 95 % interval, and by size of the pairs.
@@ -168,8 +178,21 @@ def evaluate(
         possibleworlds evaluate runs/treenet data/test_easy.txt data/test_hard.txt
 
         possibleworlds evaluate guidedworldnet data/test_exam.txt --certify
+
+        possibleworlds evaluate --endpoint http://127.0.0.1:8000/v1 --model NAME data/test_exam.txt
     """
     from possibleworlds.data.files import data_files, read
+
+    if endpoint:
+        from possibleworlds.cli.integrations import evaluate_endpoint
+
+        files = data_files([Path(run), *(paths or [])])
+        print_evaluations(
+            evaluate_endpoint(files, endpoint, model, replies, concurrency), certify, as_json
+        )
+        return
+    if not paths:
+        raise UserError("no data files to evaluate on")
     from possibleworlds.training.batches import Dataset
 
     network = console.load_run(run, worlds, steps)
@@ -181,6 +204,12 @@ def evaluate(
             data = Dataset(read(path))
             advance = bars.counter(names[path], len(data))
             results[path] = network.evaluate(data, worlds, steps, certify, advance)
+    print_evaluations(results, certify, as_json)
+
+
+def print_evaluations(results: "dict[Path, Evaluation]", certify: bool, as_json: bool) -> None:
+    """Print the accuracy on each file, in total and by size of the pairs."""
+    names = console.short_names(results)
     if as_json:
         for path, result in results.items():
             console.print_json({"file": str(path), "certified": certify, **result.to_json()})
