@@ -130,3 +130,18 @@ def test_deep_formulas_are_decided() -> None:
     wide = " & ".join(f"x{i}" for i in range(100_000))
     assert pw.entails(wide, "x77")
     assert not pw.entails("x77", wide)
+
+
+def test_several_premises() -> None:
+    assert pw.entails(["p", "p -> q"], "q")
+    assert pw.entails(("p", pw.parse("p -> q")), pw.parse("q"))
+    assert pw.entails("p, p -> q", "q")
+    assert pw.entails("p, p -> q |= q")
+    assert pw.entails([], "p | ~p")
+    assert pw.entails("|= p | ~p")
+    assert pw.countermodel(["p | q", "p -> r"], "r") == {"p": False, "q": True, "r": False}
+    assert pw.countermodel([], "p") == {"p": False}
+    with pytest.raises(UserError, match="no conclusion"):
+        pw.entails(["p", "q"])
+    with pytest.raises(UserError, match="written like"):
+        pw.entails("p")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, FormulaError, parse, to_text
-from possibleworlds.logic.syntax import MEANING, Style
+from possibleworlds.logic.syntax import MEANING, Style, parse_sequent
 from tests.conftest import formulas
 
 STYLES: tuple[Style, ...] = ("published", "ascii", "unicode", "latex")
@@ -38,6 +38,13 @@ def test_reading_what_was_printed_gives_the_same_formula(formula: Formula, style
         ("not p and q or r implies s iff android", "((((~(p)&q)|r)>s)<->android)"),
         ("rain & wet_2'", "(rain&wet_2')"),
         (r"\mathit{rain\_1}' \wedge p", "(rain_1'&p)"),
+        ("p ^ q", "~((p<->q))"),
+        ("p xor q ⊕ r", "~((~((p<->q))<->r))"),
+        ("p | q ^ r & s", "(p|~((q<->(r&s))))"),
+        ("p <- q", "(q>p)"),
+        ("p <- q & r <- ~s", "(~(s)>((q&r)>p))"),
+        ("(p <- q) ^ (r <- s)", "~(((q>p)<->(s>r)))"),
+        ("NOT p AND q OR r IMPLIES TRUE XOR FALSE IFF s", "((((~(p)&q)|r)>~((1<->0)))<->s)"),
     ],
 )
 def test_every_way_of_writing_is_read(text: str, published: str) -> None:
@@ -94,7 +101,30 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert parse(to_text(parsed)) == parsed
 
 
+@given(formulas(), formulas())
+def test_the_operators_that_are_only_read_mean_what_they_say(a: Formula, b: Formula) -> None:
+    assert parse(f"({a}) ^ ({b})") == ~a.iff(b)
+    assert parse(f"({a}) <- ({b})") == b >> a
+
+
+@given(st.lists(formulas(), max_size=3), formulas(), st.sampled_from(STYLES))
+def test_premises_and_conclusion_are_read_as_they_are_printed(
+    premises: list[Formula], conclusion: Formula, style: Style
+) -> None:
+    left = ", ".join(to_text(premise, style) for premise in premises)
+    for sign in ("|=", "|/=", "⊨", "⊭", "⊢", "|-", r"\models", r"\not\models", r"\nvDash"):
+        text = f"{left} {sign} {to_text(conclusion, style)}"
+        assert parse_sequent(text) == (premises, conclusion)
+
+
+@pytest.mark.parametrize("text", ["p, q", "p |= q |= r", "p, |= q", "|=", "p |= "])
+def test_a_malformed_sequent_is_an_error(text: str) -> None:
+    with pytest.raises(UserError):
+        parse_sequent(text)
+
+
 DEEP_TEXTS = {
+    "converses": "p" + " <- p" * DEEP,
     "negations": "~" * DEEP + "p",
     "conjunction to the left": " & ".join(f"x{i}" for i in range(DEEP)),
     "conjunction to the right": "".join(f"(x{i} & " for i in range(DEEP)) + "y" + ")" * DEEP,
@@ -109,6 +139,12 @@ def test_depth_is_no_limit(text: str) -> None:
     assert formula.evaluate(dict.fromkeys(formula.variables, True))
     assert formula.basic() == formula
     assert hash(formula) == hash(parse(text))
+
+
+def test_a_long_chain_of_exclusive_ors_is_read() -> None:
+    formula = parse("p" + " ^ p" * DEEP)
+    assert formula.length == 1 + 3 * DEEP
+    assert parse(to_text(formula)) == formula
 
 
 def test_deep_equivalences_below_negations_are_rewritten() -> None:

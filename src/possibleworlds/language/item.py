@@ -12,24 +12,17 @@ The premises of an item are always satisfiable, and half of the items of *decide
 entailments.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
 from typing import Any, Literal, get_args
 
 from possibleworlds.errors import UserError
 from possibleworlds.language.wording import Wording
-from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.logic.syntax import parse, to_text
 
 Kind = Literal["decide", "refute", "conclude"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-
-
-def conjunction(formulas: Sequence[Formula]) -> Formula:
-    """Join formulas by ∧."""
-    return reduce(and_, formulas)
 
 
 @dataclass(frozen=True)

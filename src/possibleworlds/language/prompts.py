@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from possibleworlds.language.item import Item, Kind, conjunction
+from possibleworlds.language.item import Item, Kind
 from possibleworlds.language.problems import Problem
 from possibleworlds.language.wording import Style, Vocabulary, Wording
 from possibleworlds.logic.entailment import countermodel
-from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.formula import Formula, conjunction
 
 QUESTIONS: dict[Kind, str] = {
     "decide": (

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from possibleworlds.errors import UserError
-from possibleworlds.language.item import Item, conjunction
+from possibleworlds.language.item import Item
 from possibleworlds.logic.entailment import entails
-from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.formula import Formula, conjunction
 
 Verdict = Literal["right", "wrong", "unreadable"]
 

@@ -1,26 +1,48 @@
 """Does A entail B? A truth table for few variables; else a cheap try to refute, then MiniSat."""
 
+from collections.abc import Sequence
 from random import Random
 
-from possibleworlds.logic.formula import Formula, variables_of
+from possibleworlds.errors import UserError
+from possibleworlds.logic.formula import Formula, conjunction, variables_of
 from possibleworlds.logic.sat import DEFAULT_SOLVER, find_model
-from possibleworlds.logic.syntax import parse
+from possibleworlds.logic.syntax import parse, parse_premises, parse_sequent
 from possibleworlds.logic.truth import random_columns, refuting_bits, table_columns
 
+Premises = Formula | str | Sequence[Formula | str]
+"""One premise or several; in a text, commas separate them."""
 TABLE_PAYS = 12
 """Up to this many variables a truth table is faster than a solver."""
 RANDOM_ROWS = 1024
 
 
+def read_sequent(a: Premises, b: Formula | str | None) -> tuple[list[Formula], Formula]:
+    """Read premises and conclusion, in two arguments or in one text like "p, p -> q |= q".
+
+    >>> read_sequent("p, p -> q", "q") == read_sequent(["p", "p -> q"], "q")
+    True
+    """
+    if b is None:
+        if not isinstance(a, str):
+            raise UserError("no conclusion")
+        return parse_sequent(a)
+    if isinstance(a, str):
+        return parse_premises(a), parse(b)
+    return ([a] if isinstance(a, Formula) else list(map(parse, a))), parse(b)
+
+
 def countermodel(
-    a: Formula | str, b: Formula | str, solver: str | None = None
+    a: Premises, b: Formula | str | None = None, solver: str | None = None
 ) -> dict[str, bool] | None:
     """Find an assignment that makes A true and B false; None where A entails B.
 
     >>> countermodel("p | q", "p")
     {'p': False, 'q': True}
+    >>> countermodel(["p | q", "~p"], "q") is None
+    True
     """
-    a, b = parse(a), parse(b)
+    premises, b = read_sequent(a, b)
+    a = conjunction(premises)
     if solver is not None:
         return find_model([(a, True), (b, False)], solver)
     variables = variables_of(a.rpn, b.rpn)
@@ -38,8 +60,14 @@ def countermodel(
     return find_model([(a, True), (b, False)], DEFAULT_SOLVER)
 
 
-def entails(a: Formula | str, b: Formula | str, solver: str | None = None) -> bool:
-    """Whether B is true wherever A is; decided by `solver` alone where one is named."""
+def entails(a: Premises, b: Formula | str | None = None, solver: str | None = None) -> bool:
+    """Whether B is true wherever A is; decided by `solver` alone where one is named.
+
+    A is one premise or several, and a text may hold both sides:
+
+    >>> entails(["p", "p -> q"], "q"), entails("p, p -> q |= q")
+    (True, True)
+    """
     return countermodel(a, b, solver) is None
 
 

@@ -6,7 +6,7 @@ are those of a tuple; a sub-formula is a slice; and every evaluation is one pass
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from possibleworlds.errors import UserError, quoted
@@ -22,7 +22,9 @@ from possibleworlds.logic.alphabet import (
     TRUE,
 )
 
-NAME = re.compile(r"(?!(?:true|false|not|and|or|implies|iff)$)[^\W\d]\w*'*")
+WORDS = ("true", "false", "not", "and", "or", "xor", "implies", "iff")
+"""Words of the language, in small letters or in capitals, which are no names of variables."""
+NAME = re.compile(rf"(?!(?:{'|'.join((*WORDS, *map(str.upper, WORDS)))})$)[^\W\d]\w*'*")
 MAX_REWRITTEN_LENGTH = 1_000_000
 
 
@@ -170,13 +172,25 @@ class Formula:
         return Formula(tuple(out))
 
 
+def conjunction(formulas: Iterable[Formula]) -> Formula:
+    """Join formulas by ∧, from the left; none of them are ⊤.
+
+    >>> conjunction(map(Formula.variable, "pqr")).rpn
+    ('p', 'q', '&', 'r', '&')
+    """
+    rpn: list[str] = []
+    for formula in formulas:
+        rpn += (*formula.rpn, AND) if rpn else formula.rpn
+    return Formula(tuple(rpn) or (TRUE,))
+
+
 def variables_of(*rpns: Sequence[str]) -> tuple[str, ...]:
     """List the variables of several formulas in the order in which they first occur."""
     symbols = dict.fromkeys(s for rpn in rpns for s in rpn)
     return tuple(s for s in symbols if s not in ARITY and s not in CONSTANTS)
 
 
-def spans(rpn: Sequence[str]) -> list[int]:
+def spans(rpn: Sequence[str], arities: Mapping[str, int] = ARITY) -> list[int]:
     """Find where the sub-formula that ends at each place starts.
 
     >>> spans("pq&r>")
@@ -185,7 +199,7 @@ def spans(rpn: Sequence[str]) -> list[int]:
     starts: list[int] = []
     open_starts: list[int] = []
     for place, symbol in enumerate(rpn):
-        arity = ARITY.get(symbol, 0)
+        arity = arities.get(symbol, 0)
         start = place
         for _ in range(arity):
             start = open_starts.pop()

@@ -2,7 +2,8 @@
 
 Four ways of writing are printed and read: the published form of the data sets `~((p&q))`,
 ordinary ASCII `~(p & q)`, Unicode `¬(p ∧ q)` and LaTeX `\\neg (p \\wedge q)`. Reading takes any
-mixture of them, and words, with the usual precedence: ¬, ∧, ∨, → (to the right), ↔ (to the right).
+mixture of them, and words, with the usual precedence: ¬, ∧, ⊕, ∨, → and ← , ↔; → and ↔ associate to
+the right. Two operators are read but no part of formulas: p ⊕ q is ¬(p ↔ q), and p ← q is q → p.
 """
 
 import re
@@ -12,15 +13,18 @@ from typing import Literal
 
 from possibleworlds.errors import UserError, quoted, shortened
 from possibleworlds.logic.alphabet import AND, ARITY, FALSE, IFF, IMPLIES, NOT, OR, TRUE
-from possibleworlds.logic.formula import NAME, Formula
+from possibleworlds.logic.formula import NAME, WORDS, Formula, spans
 
 Style = Literal["unicode", "ascii", "latex", "published"]
 
+XOR, CONVERSE = "^", "<"
 SPELLINGS = {
     NOT: r"~ ! ¬ \neg \lnot not",
     AND: r"& && ∧ /\ \wedge \land and",
     OR: r"| || ∨ \/ \vee \lor or",
     IMPLIES: r"> -> => → ⇒ ⊃ \rightarrow \Rightarrow \to \implies \supset implies",
+    XOR: r"^ ⊕ ⊻ \oplus \veebar xor",
+    CONVERSE: r"<- <= ← ⇐ \leftarrow \Leftarrow",
     IFF: r"<-> <=> ↔ ⇔ ≡ \leftrightarrow \Leftrightarrow \iff \equiv iff",
     TRUE: r"⊤ \top true 1",
     FALSE: r"⊥ \bot false 0",
@@ -28,6 +32,7 @@ SPELLINGS = {
     ")": ") ]",
 }
 MEANING = {spelling: symbol for symbol, all_ in SPELLINGS.items() for spelling in all_.split()}
+MEANING |= {word.upper(): MEANING[word] for word in WORDS}
 SIGNS = sorted((s for s in MEANING if not re.search("[A-Za-z0-9]", s)), key=len, reverse=True)
 TOKEN = re.compile(
     r"(?P<space>(?:\s|\\(?:left|right)(?![A-Za-z])|\\[ ,;])+)"
@@ -37,7 +42,7 @@ TOKEN = re.compile(
     r"|(?P<bad>.)",
     re.DOTALL,
 )
-BINDING = {IFF: 1, IMPLIES: 2, OR: 3, AND: 4, NOT: 5}
+BINDING = {IFF: 1, IMPLIES: 2, CONVERSE: 2, OR: 3, XOR: 4, AND: 5, NOT: 6}
 RIGHT_ASSOCIATIVE = (IMPLIES, IFF)
 SHOWN_AROUND_ERROR = 30
 
@@ -85,7 +90,7 @@ def parse(text: str | Formula) -> Formula:
         if operand_expected:
             if symbol in (NOT, "("):
                 pending.append((symbol, place))
-            elif symbol in ARITY or symbol == ")":
+            elif symbol in BINDING or symbol == ")":
                 raise FormulaError(f"expected a formula before {quoted(symbol)}", text, place)
             else:
                 rpn.append(symbol)
@@ -114,7 +119,59 @@ def parse(text: str | Formula) -> Formula:
         if symbol == "(":
             raise FormulaError("this bracket is never closed", text, place)
         rpn.append(symbol)
-    return Formula(tuple(rpn))
+    return Formula(tuple(rpn if {XOR, CONVERSE}.isdisjoint(rpn) else expand(rpn)))
+
+
+def expand(rpn: Sequence[str]) -> list[str]:
+    """Rewrite p ⊕ q as ¬(p ↔ q) and p ← q as q → p.
+
+    >>> expand(["p", "q", "^"]), expand(["p", "q", "<"])
+    (['p', 'q', '=', '~'], ['q', 'p', '>'])
+    """
+    arity = dict.fromkeys(BINDING, 2) | {NOT: 1}
+    starts = spans(rpn, arity)
+    out: list[str] = []  # from the end to the beginning
+    todo = [len(rpn) - 1]
+    while todo:
+        place = todo.pop()
+        symbol = rpn[place]
+        out += {XOR: (NOT, IFF), CONVERSE: (IMPLIES,)}.get(symbol, (symbol,))
+        if arity.get(symbol) == 1:
+            todo.append(place - 1)
+        elif symbol in arity:
+            left, right = starts[place - 1] - 1, place - 1
+            todo += (right, left) if symbol == CONVERSE else (left, right)
+    out.reverse()
+    return out
+
+
+TURNSTILE = re.compile(
+    r"\|/?=|\|-|[⊨⊭⊢⊬∴]"
+    r"|(?:\\not\s*)?\\(?:models|n?vDash|n?vdash|therefore)(?![A-Za-z])"
+)
+SEPARATOR = re.compile(r"(?<!\\)[,;\n]")  # those after a backslash are spaces of LaTeX
+
+
+def parse_premises(text: str) -> list[Formula]:
+    """Read formulas that commas separate.
+
+    >>> [str(formula) for formula in parse_premises("p, p -> q")]
+    ['p', 'p → q']
+    """
+    return [parse(part) for part in SEPARATOR.split(text)] if text.strip() else []
+
+
+def parse_sequent(text: str) -> tuple[list[Formula], Formula]:
+    """Read premises and conclusion, with a turnstile between them.
+
+    >>> premises, conclusion = parse_sequent("p, p -> q |= q")
+    >>> [str(formula) for formula in premises], str(conclusion)
+    (['p', 'p → q'], 'q')
+    """
+    parts = TURNSTILE.split(text)
+    if len(parts) != 2:
+        raise UserError("premises and conclusion are written like p, p -> q |= q")
+    return parse_premises(parts[0]), parse(parts[1])
 
 
 def to_text(formula: Formula, style: Style = "unicode") -> str:

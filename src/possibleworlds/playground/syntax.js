@@ -10,6 +10,8 @@ const SPELLINGS = {
   "&": "& && ∧ /\\ \\wedge \\land and",
   "|": "| || ∨ \\/ \\vee \\lor or",
   ">": "> -> => → ⇒ ⊃ \\rightarrow \\Rightarrow \\to \\implies \\supset implies",
+  "^": "^ ⊕ ⊻ \\oplus \\veebar xor",
+  "<": "<- <= ← ⇐ \\leftarrow \\Leftarrow",
   "=": "<-> <=> ↔ ⇔ ≡ \\leftrightarrow \\Leftrightarrow \\iff \\equiv iff",
   "1": "⊤ \\top true 1",
   "0": "⊥ \\bot false 0",
@@ -20,6 +22,8 @@ export const MEANING = new Map();
 for (const [symbol, spellings] of Object.entries(SPELLINGS)) {
   for (const spelling of spellings.split(" ")) MEANING.set(spelling, symbol);
 }
+const WORDS = ["true", "false", "not", "and", "or", "xor", "implies", "iff"];
+for (const word of WORDS) MEANING.set(word.toUpperCase(), MEANING.get(word));
 
 const escaped = (sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 const SIGNS = [...MEANING.keys()]
@@ -38,8 +42,9 @@ const TOKEN = new RegExp(
   "gsu",
 );
 // Only \\mathit{...} lets other names through.
-const NAME = new RegExp(`^(?!(?:true|false|not|and|or|implies|iff)$)[\\p{L}\\p{Nl}\\p{No}_]${WORD}*'*$`, "u");
-const BINDING = { __proto__: null, "=": 1, ">": 2, "|": 3, "&": 4, "~": 5 };
+const RESERVED = [...WORDS, ...WORDS.map((word) => word.toUpperCase())].join("|");
+const NAME = new RegExp(`^(?!(?:${RESERVED})$)[\\p{L}\\p{Nl}\\p{No}_]${WORD}*'*$`, "u");
+const BINDING = { __proto__: null, "=": 1, ">": 2, "<": 2, "|": 3, "^": 4, "&": 5, "~": 6 };
 const RIGHT_ASSOCIATIVE = new Set([">", "="]);
 const SHOWN_AROUND_ERROR = 30;
 const SHOWN = 60;
@@ -88,8 +93,11 @@ function* tokens(text) {
     const [token] = match;
     const place = match.index;
     if (space !== undefined) continue;
-    if (long !== undefined) yield [long.replaceAll("\\_", "_") + primes, place];
-    else if (MEANING.has(token)) yield [MEANING.get(token), place];
+    if (long !== undefined) {
+      const name = long.replaceAll("\\_", "_") + primes;
+      if (!NAME.test(name)) throw new FormulaError(`not the name of a variable: ${quoted(name)}`, text, place);
+      yield [name, place];
+    } else if (MEANING.has(token)) yield [MEANING.get(token), place];
     else if (word !== undefined) yield [token, place];
     else throw new FormulaError(`cannot read ${quoted(token)}`, text, place);
   }
@@ -103,7 +111,7 @@ export function parse(text) {
     if (operandExpected) {
       if (symbol === "~" || symbol === "(") {
         pending.push([symbol, place]);
-      } else if (symbol in ARITY || symbol === ")") {
+      } else if (symbol in BINDING || symbol === ")") {
         throw new FormulaError(`expected a formula before ${quoted(symbol)}`, text, place);
       } else {
         rpn.push(symbol);
@@ -136,9 +144,25 @@ export function parse(text) {
     if (symbol === "(") throw new FormulaError("this bracket is never closed", text, place);
     rpn.push(symbol);
   }
-  const misnamed = rpn.find((symbol) => isVariable(symbol) && !NAME.test(symbol));
-  if (misnamed) throw new FormulaError(`not the name of a variable: ${quoted(misnamed)}`, text, 0);
-  return rpn;
+  return rpn.includes("^") || rpn.includes("<") ? expand(rpn) : rpn;
+}
+
+// p ⊕ q is read as ¬(p ↔ q), and p ← q as q → p.
+function expand(rpn) {
+  const arities = { __proto__: null, ...ARITY, "^": 2, "<": 2 };
+  const starts = spans(rpn, arities);
+  const out = []; // from the end to the beginning
+  const todo = [rpn.length - 1];
+  while (todo.length) {
+    const place = todo.pop();
+    const symbol = rpn[place];
+    if (symbol === "^") out.push("~", "=");
+    else out.push(symbol === "<" ? ">" : symbol);
+    const [left, right] = [starts[place - 1] - 1, place - 1];
+    if (arities[symbol] === 1) todo.push(right);
+    else if (arities[symbol]) todo.push(...(symbol === "<" ? [right, left] : [left, right]));
+  }
+  return out.reverse();
 }
 
 export const isVariable = (symbol) => !(symbol in ARITY) && symbol !== "1" && symbol !== "0";
@@ -147,12 +171,12 @@ export const isVariable = (symbol) => !(symbol in ARITY) && symbol !== "1" && sy
 export const variablesOf = (...formulas) => [...new Set(formulas.flat().filter(isVariable))];
 
 // Where the sub-formula that ends at each place starts.
-export function spans(rpn) {
+export function spans(rpn, arities = ARITY) {
   const starts = [];
   const open = [];
   rpn.forEach((symbol, place) => {
     let start = place;
-    for (let i = 0; i < (ARITY[symbol] ?? 0); i++) start = open.pop();
+    for (let i = 0; i < (arities[symbol] ?? 0); i++) start = open.pop();
     open.push(start);
     starts.push(start);
   });
