@@ -9,7 +9,8 @@ from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.errors import UserError
 from possibleworlds.models.trees import native
 from possibleworlds.storage import read_json, write_json
-from possibleworlds.training.loop import Job, train
+from possibleworlds.training.pipeline import Job
+from possibleworlds.training.pipeline import run_job as train
 
 SMALL = {"size": 8, "worlds": 4, "epochs": 3.0, "evaluations": 3}
 
