@@ -29,7 +29,6 @@ from pages import commit, replace_part
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.evaluations import EVALUATION
 from possibleworlds.experiments.sweep import SWEEP, read_sweep
 from possibleworlds.experiments.trials import TRIALS
 from possibleworlds.storage import sha256
@@ -42,6 +41,7 @@ from possibleworlds.training.checkpoint import (
     load_tensors,
     read_run,
 )
+from possibleworlds.training.evaluations import EVALUATION
 
 KILLS_IN_A_ROW = 3
 TIMES = ("seconds", "pairs_per_second")

@@ -17,11 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from possibleworlds.experiments.evaluations import read_evaluations
 from possibleworlds.experiments.grid import SEEDS
 from possibleworlds.experiments.reproduce import REQUEST
 from possibleworlds.experiments.sweep import read_sweep
 from possibleworlds.training.checkpoint import SHIPPED, copy_trained, read_run
+from possibleworlds.training.evaluations import read_evaluations
 
 RESULTS = Path(__file__).parent.parent / "results" / "paper.json"
 KEPT = ("command", "note", "version", "results", "permutation", "one_sided", "worlds", "repeat")

@@ -19,9 +19,9 @@ from pages import replace_part
 from possibleworlds.data.splits import PRESETS, free_splits, generate_folder
 from possibleworlds.experiments.grid import paper_plan, sample
 from possibleworlds.experiments.sweep import MEASURED
-from possibleworlds.experiments.trials import measure
 from possibleworlds.models.registry import resolve
 from possibleworlds.paper import TABLE_2
+from possibleworlds.training.speed import measure
 
 RESULTS = Path(__file__).parent.parent / "results" / "scaling.json"
 ROWS = 1_000_000

@@ -11,7 +11,6 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments.grid import (
     Budget,
     Plan,
-    Speed,
     complete,
     grid,
     halving_plan,
@@ -23,6 +22,7 @@ from possibleworlds.experiments.sweep import Search
 from possibleworlds.experiments.trials import Result, Trial
 from possibleworlds.models.registry import resolve
 from possibleworlds.records import from_json
+from possibleworlds.training.speed import Speed
 
 LEARNING = 3 * 2 * 2  # learning rates, batch sizes, with and without symbol permutation
 SIZES = {  # section 4: what else is searched for each network, and how many values of each

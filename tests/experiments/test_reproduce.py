@@ -15,13 +15,13 @@ from possibleworlds.cli import experiments
 from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import presets, reproduce
-from possibleworlds.experiments.engines import LocalEngine
 from possibleworlds.experiments.grid import Budget
 from possibleworlds.experiments.presets import PlannedRun, Preset
 from possibleworlds.experiments.reproduce import Reproduction
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.paper import TABLE_2
 from possibleworlds.parallel import StopRequestedError
+from possibleworlds.parallel.engines import LocalEngine
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate, pending_evaluations, write_report
 

@@ -18,20 +18,20 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from possibleworlds import cli
 from possibleworlds.data.files import TRAINING_FILES
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.engines import LocalEngine
 from possibleworlds.experiments.grid import Budget, complete
 from possibleworlds.experiments.sweep import SearchRequest, plan_searches
 from possibleworlds.experiments.trials import (
     Progress,
     Result,
     Trial,
-    measure,
     read_result,
     run_trial,
     running_trials,
 )
 from possibleworlds.models import resolve
+from possibleworlds.parallel.engines import LocalEngine
 from possibleworlds.storage import exclusive_folder, held_locks, sha256
+from possibleworlds.training.speed import measure
 from tests.experiments.conftest import command, outcome, possible
 
 PLAIN, SLOW = "networks:Plain", "networks:Slow"

@@ -11,7 +11,6 @@ import pytest
 from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import sweep
-from possibleworlds.experiments.evaluations import evaluate_into, pending_tasks, read_evaluations
 from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.paper import TABLE_1, TABLE_2
 from possibleworlds.report import figures, material, tables
@@ -21,6 +20,7 @@ from possibleworlds.report.report import evaluate, pending_evaluations, write_re
 from possibleworlds.report.runs import Run, find_runs, select
 from possibleworlds.report.sections import results_table
 from possibleworlds.training.checkpoint import FORMAT
+from possibleworlds.training.evaluations import evaluate_into, pending_tasks, read_evaluations
 from possibleworlds.training.pipeline import Job
 from possibleworlds.training.pipeline import run_job as train
 

@@ -67,7 +67,7 @@ def generate(
     """
     from possibleworlds.data import splits
     from possibleworlds.data.files import data_files
-    from possibleworlds.experiments.engines import make_map
+    from possibleworlds.parallel.engines import make_map
 
     chosen = splits.PRESETS[preset or "paper"]
     if any(setting is not None for setting in (variables, operators, rows, method)):

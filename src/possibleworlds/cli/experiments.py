@@ -24,10 +24,10 @@ from possibleworlds.report.page import duration
 from possibleworlds.storage import exclusive_folder
 
 if TYPE_CHECKING:
-    from possibleworlds.experiments.engines import Engine
     from possibleworlds.experiments.grid import Plan
     from possibleworlds.experiments.sweep import Search
     from possibleworlds.experiments.trials import Progress
+    from possibleworlds.parallel.engines import Engine
 
 app = console.new_group()
 BEST_TRIALS = 3
@@ -87,8 +87,8 @@ def sweep(
         raise UserError("--epochs is for --grid paper; give --budget 100epochs instead")
 
     from possibleworlds.experiments import sweep as sweeps
-    from possibleworlds.experiments.engines import make_engine
     from possibleworlds.experiments.grid import Budget
+    from possibleworlds.parallel.engines import make_engine
 
     models = list(dict.fromkeys(models))
     whole = None if grid else Budget.parse(budget or "2h")
@@ -157,10 +157,10 @@ def reproduce(
     if budget and preset == "quick":
         raise UserError("a quick run has no search; --budget is for --preset paper")
 
-    from possibleworlds.experiments.engines import LocalEngine
     from possibleworlds.experiments.grid import Budget
     from possibleworlds.experiments.presets import paper, quick
     from possibleworlds.experiments.reproduce import Reproduction
+    from possibleworlds.parallel.engines import LocalEngine
     from possibleworlds.report.material import Material, ReportRequest
     from possibleworlds.report.report import pending_evaluations, write_report
 

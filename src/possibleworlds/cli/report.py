@@ -14,7 +14,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.parallel import stop_requested
 
 if TYPE_CHECKING:
-    from possibleworlds.experiments.evaluations import EvaluationTask
+    from possibleworlds.training.evaluations import EvaluationTask
 
 app = console.new_group()
 

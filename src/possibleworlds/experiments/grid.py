@@ -19,6 +19,7 @@ import numpy as np
 from possibleworlds.errors import UserError
 from possibleworlds.models.base import Model
 from possibleworlds.training.settings import RunSettings
+from possibleworlds.training.speed import Speed
 
 Settings = dict[str, Any]
 """Settings of a network and of its training together, by name."""
@@ -47,24 +48,6 @@ class Budget:
             raise UserError(f"{text!r} is not a budget like 2h, 90m, 45s or 100epochs")
         number, unit = float(match[1]), match[2]
         return cls(number, unit) if unit == "epochs" else cls(number * UNITS[unit], "seconds")
-
-
-@dataclass(frozen=True)
-class Speed:
-    """Seconds that a candidate takes on one core."""
-
-    startup: float = 2.0
-    epoch: float = 1.0
-    evaluation: float = 0.0
-
-    def trial(self, epochs: float, evaluations: int) -> float:
-        """Estimate the seconds of a whole trial."""
-        return self.startup + epochs * self.epoch + evaluations * self.evaluation
-
-    def epochs_in(self, seconds: float, evaluations: int) -> float:
-        """Compute how many epochs fit into a time, at least half of which is for them."""
-        rest = seconds - self.startup - evaluations * self.evaluation
-        return max(rest, seconds / 2) / self.epoch
 
 
 @dataclass(frozen=True)

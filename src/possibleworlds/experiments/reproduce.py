@@ -17,7 +17,6 @@ from possibleworlds.data.splits import generate_folder
 from possibleworlds.data.verify import Problem, verify
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import scheduler, sweep, trials
-from possibleworlds.experiments.engines import Engine
 from possibleworlds.experiments.grid import Budget
 from possibleworlds.experiments.presets import PlannedRun, Preset
 from possibleworlds.experiments.selection import SELECTED
@@ -25,6 +24,7 @@ from possibleworlds.experiments.sweep import EPOCHS, Search, SearchRequest
 from possibleworlds.experiments.trials import TRIALS, Trial, read_result
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
+from possibleworlds.parallel.engines import Engine
 from possibleworlds.storage import read_json, sha256, write_json
 
 REQUEST = "reproduce.json"
@@ -113,20 +113,16 @@ class Reproduction:
 
     def expected_seconds(self) -> dict[str, float]:
         """Estimate how many seconds each planned run takes that is not done."""
-        left = [name for name in self.trials if read_result(self.runs, name) is None]
-        by_epochs = {
-            name: (planned.model, [planned.overrides], self.out / planned.data)
-            for name, (planned, trial) in self.trials.items()
-            if name in left and not trial.settings["minutes"]
+        left = {n: run for n, (run, _) in self.trials.items() if not read_result(self.runs, n)}
+        candidates = {
+            name: (run.model, [run.overrides], self.out / run.data) for name, run in left.items()
         }
-        speeds = trials.measure_all(by_epochs, self.engine, self.stop, self.log)
+        speeds = trials.measure_all(candidates, self.engine, self.stop, self.log)
         seconds = {}
-        for name in left:
-            settings = self.trials[name][1].settings
-            seconds[name] = 60.0 * settings["minutes"]
-            # A network that cannot be measured cannot be trained either: its run will say why.
-            for speed in filter(None, speeds.get(name, [])):
-                seconds[name] = speed.trial(settings["epochs"], settings["evaluations"])
+        for name, run in left.items():
+            settings = run.settings
+            by_epochs = speeds[name][0].trial(settings["epochs"], settings["evaluations"])
+            seconds[name] = 60.0 * settings["minutes"] or by_epochs
         return seconds
 
     def train(self, expected: dict[str, float], show: Callable[[float], None]) -> None:

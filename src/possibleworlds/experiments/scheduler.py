@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from possibleworlds.experiments.engines import Engine, WorkerDied
 from possibleworlds.parallel import Log, Stop, StopRequestedError
+from possibleworlds.parallel.engines import Engine, WorkerDied
 
 MAX_DEATHS = 3
 POLL_SECONDS = 0.5

@@ -9,7 +9,6 @@ processes can work on one sweep, end at any moment, and go on where it was left.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,15 +17,15 @@ import possibleworlds
 from possibleworlds.data.files import count_lines, data_files, fingerprint, read_pairs
 from possibleworlds.errors import BusyError, UserError
 from possibleworlds.experiments import grid, scheduler, trials
-from possibleworlds.experiments.engines import Engine
-from possibleworlds.experiments.evaluations import evaluation_key, pending_tasks
-from possibleworlds.experiments.grid import SEEDS, Budget, Plan, Settings, Speed
+from possibleworlds.experiments.grid import SEEDS, Budget, Plan, Settings
 from possibleworlds.experiments.scheduler import Call, ignore
 from possibleworlds.experiments.selection import SELECTED, rank_seeds, rank_settings
 from possibleworlds.experiments.trials import LOCKS, TRIALS, Result, Trial, read_result
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
+from possibleworlds.parallel.engines import Engine
 from possibleworlds.storage import acquire_lock, read_json, read_record, write_json
+from possibleworlds.training.evaluations import evaluation_key, pending_tasks
 
 FORMAT = 2
 SWEEP = "sweep.json"
@@ -74,7 +73,7 @@ class NetworkRecord:
 class SweepRecord:
     """What sweep.json holds."""
 
-    data: dict[str, str]
+    data: dict[str, str] = field(default_factory=dict)
     """The SHA-256 of the data files."""
     networks: dict[str, NetworkRecord] = field(default_factory=dict)
     version: str = possibleworlds.__version__
@@ -165,20 +164,19 @@ class Search:
         return left
 
 
-@contextmanager
-def exclusive_record(sweep: Path, stop: Stop) -> Iterator[Callable[[SweepRecord], None]]:
-    """Keep other processes from writing sweep.json; gives what writes it."""
+def update_record(sweep: Path, stop: Stop, change: Callable[[SweepRecord], None]) -> None:
+    """Change sweep.json, which one process at a time may do."""
     while not (lock := acquire_lock(sweep / LOCKS / "sweep")):
         if stop():
             raise StopRequestedError
-
-    def write(record: SweepRecord) -> None:
-        if lock.lost:
-            raise BusyError(f"{sweep}: another process has changed it meanwhile; run this again")
-        write_json(sweep / SWEEP, asdict(record))
-
     try:
-        yield write
+        before = read_json(sweep / SWEEP)
+        record = read_sweep(sweep) if before else SweepRecord()
+        change(record)
+        if asdict(record) != before:
+            if lock.lost:
+                raise BusyError(f"{sweep}: another process has changed it; run this again")
+            write_json(sweep / SWEEP, asdict(record))
     finally:
         lock.release()
 
@@ -231,9 +229,9 @@ def plan_searches(
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror}") from None
-    with exclusive_record(folder, stop) as write:
-        exists = (folder / SWEEP).exists()
-        record = read_sweep(folder) if exists else SweepRecord(hashes)
+
+    def add_plans(record: SweepRecord) -> None:
+        record.data = record.data or hashes
         if record.data != hashes:
             raise UserError(f"{folder} holds a sweep on other data than {data}")
         for model, request in requests.items():
@@ -244,8 +242,8 @@ def plan_searches(
         new = {model: r for model, r in requests.items() if model not in record.networks}
         for model, plan in make_plans(new, data, engine, stop, log).items():
             record.networks[model] = NetworkRecord(requests[model], plan)
-        if new:
-            write(record)
+
+    update_record(folder, stop, add_plans)
     return read_searches(folder, list(requests))
 
 
@@ -265,13 +263,11 @@ def make_plans(
     speeds = trials.measure_all(candidates, engine, stop, log)
     plans = {}
     for model, request in requests.items():
-        known = [speed for speed in speeds[model] if speed] or [Speed()]
-        filled = [speed or known[0] for speed in speeds[model]]
         kind, budget, seed = resolve(model), request.budget, request.seed
         plans[model] = (
-            grid.halving_plan(kind, budget, seed, points[model], filled)
+            grid.halving_plan(kind, budget, seed, points[model], speeds[model])
             if budget
-            else grid.paper_plan(kind, request.epochs, seed, filled)
+            else grid.paper_plan(kind, request.epochs, seed, speeds[model])
         )
     return plans
 
@@ -316,7 +312,8 @@ def run(
     def on_end(search: Search, name: str) -> None:
         if name not in search.results and (result := search.update(name)):
             log(f"{name}: {result}")
-            record_selections([search], stop)
+            if not search.pending():
+                record_selections([search], stop)
 
     record_selections(searches, stop)
     scheduler.run(calls, engine, stop, log, refresh)
@@ -327,12 +324,10 @@ def run(
 
 def record_selections(searches: Sequence[Search], stop: Stop) -> None:
     """Put the selections of searches that are over into sweep.json."""
-    selections = {search.model: search.selection() for search in searches if not search.pending()}
-    sweep = searches[0].sweep
-    if all(read_sweep(sweep).networks[model].selection == s for model, s in selections.items()):
-        return
-    with exclusive_record(sweep, stop) as write:
-        record = read_sweep(sweep)
-        for model, selection in selections.items():
-            record.networks[model].selection = selection
-        write(record)
+
+    def select(record: SweepRecord) -> None:
+        for search in searches:
+            if not search.pending():
+                record.networks[search.model].selection = search.selection()
+
+    update_record(searches[0].sweep, stop, select)

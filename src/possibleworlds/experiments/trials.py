@@ -10,7 +10,6 @@ The functions here are what runs on other processes and hosts: they share nothin
 import hashlib
 import json
 import socket
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -19,33 +18,27 @@ from typing import Literal
 
 import torch
 
-from possibleworlds.data.files import TRAINING_FILES, count_lines, fingerprint, read
+from possibleworlds.data.files import TRAINING_FILES, fingerprint
 from possibleworlds.errors import BusyError, StorageError, UserError, named
-from possibleworlds.experiments.engines import Engine
-from possibleworlds.experiments.evaluations import (
+from possibleworlds.experiments.grid import Settings
+from possibleworlds.experiments.scheduler import Call, run
+from possibleworlds.parallel import Log, Stop, StopRequestedError
+from possibleworlds.parallel.engines import Engine
+from possibleworlds.records import from_json
+from possibleworlds.storage import acquire_lock, held_locks, read_json, write_json
+from possibleworlds.training import checkpoint
+from possibleworlds.training.evaluations import (
     evaluate_task,
     evaluation_key,
     pending_tasks,
     store,
 )
-from possibleworlds.experiments.grid import Settings, Speed
-from possibleworlds.experiments.scheduler import Call, run
-from possibleworlds.models.registry import resolve
-from possibleworlds.parallel import Log, Stop, StopRequestedError
-from possibleworlds.records import from_json
-from possibleworlds.storage import acquire_lock, held_locks, read_json, write_json
-from possibleworlds.training import checkpoint
-from possibleworlds.training.batches import Dataset
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.pipeline import Job, run_job
-from possibleworlds.training.settings import RunSettings
+from possibleworlds.training.speed import Speed, measure
 
 TRIALS, LOCKS = "trials", "locks"
 FAILED = "failed.json"
-ROWS_MEASURED = 2048
-SECONDS_MEASURED = 0.5
-SECONDS_TO_START = 0.5
-"""Of a process, before it reads any data."""
 
 Ending = Literal["done", "busy", "stopped"]
 
@@ -200,44 +193,17 @@ def evaluate_trial(folder: Path, name: str, files: Sequence[Path]) -> Ending:
     return "done"
 
 
-def measure(model: str, candidates: list[Settings], data: Path) -> list[Speed | None]:
-    """Measure how fast each candidate is on this machine; None for those that fail."""
-    torch.set_num_threads(1)
-    started = time.perf_counter()
-    train_set, validate_set = (first_rows(data / name) for name in TRAINING_FILES)
-    seconds_per_row = (time.perf_counter() - started) / (len(train_set) + len(validate_set))
-    train_rows, validate_rows = (count_lines(data / name) for name in TRAINING_FILES)
-    startup = SECONDS_TO_START + seconds_per_row * (train_rows + validate_rows)
-
-    def speed_of(candidate: Settings) -> Speed | None:
-        try:
-            kind = resolve(model)
-            settings = RunSettings.read(kind, candidate)
-            training = settings.training
-            trainer = Trainer(kind(settings.network), training, train_set, validate_set, seed=0)
-            step = 0.0
-            for fraction in (0.25, 0.75):  # some begin with easier steps
-                trainer.progress.step = round(fraction * trainer.total_steps)
-                batches = trainer.batches()
-                step += seconds_per_call(lambda: trainer.train_step(*next(batches))) / 2  # noqa: B023
-            rows = training.validation_rows or validate_rows
-            evaluation = seconds_per_call(trainer.evaluate) * rows / len(validate_set)
-        except Exception:
-            return None  # a trial of it will say why
-        seconds = startup, step * train_rows / training.batch_size, evaluation
-        return Speed(*(float(f"{s:.3g}") for s in seconds))
-
-    return [speed_of(candidate) for candidate in candidates]
-
-
 def measure_all(
     candidates: dict[str, tuple[str, list[Settings], Path]], engine: Engine, stop: Stop, log: Log
-) -> dict[str, list[Speed | None]]:
-    """Measure candidates of networks on data, by any names, as many at once as the engine can."""
+) -> dict[str, list[Speed]]:
+    """Measure candidates of networks on data, by any names, as many at once as the engine can.
+
+    What cannot be measured is taken to be as fast as the others: its trials will say why.
+    """
     speeds: dict[str, list[Speed | None]] = {}
 
     def fail(name: str, _: str) -> None:
-        speeds[name] = [None] * len(candidates[name][1])  # its trials will say why
+        speeds[name] = [None] * len(candidates[name][1])
 
     def calls() -> Iterator[Call]:
         for name in (name for name in candidates if name not in speeds):
@@ -245,19 +211,5 @@ def measure_all(
             yield Call(name, measure, candidates[name], measured, partial(fail, name))
 
     run(calls, engine, stop, log)
-    return speeds
-
-
-def first_rows(path: Path) -> Dataset:
-    """Read the beginning of a data file."""
-    return Dataset(read(path, ROWS_MEASURED))
-
-
-def seconds_per_call(function: Callable[[], object]) -> float:
-    """Measure how long a call takes, without the first, which has more to do."""
-    function()
-    started, calls = time.perf_counter(), 0
-    while not calls or time.perf_counter() - started < SECONDS_MEASURED:
-        function()
-        calls += 1
-    return (time.perf_counter() - started) / calls
+    default = {name: next(filter(None, of), Speed()) for name, of in speeds.items()}
+    return {name: [speed or default[name] for speed in of] for name, of in speeds.items()}

@@ -10,10 +10,10 @@ from typing import Any
 from possibleworlds.data.files import TRAINING_FILES, data_files
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.evaluations import digest, evaluation_key, split_key
 from possibleworlds.paper import SPLITS
 from possibleworlds.report.runs import Group, Run, find_runs, folders_with, grouped, select
 from possibleworlds.storage import sha256
+from possibleworlds.training.evaluations import digest, evaluation_key, split_key
 
 TESTS = tuple(name for name in SPLITS if name != "validate")
 POSSIBLEWORLDNET = "possibleworldnet"

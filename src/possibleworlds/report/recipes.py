@@ -7,10 +7,10 @@ from shlex import join
 from typing import Any
 
 from possibleworlds.data.splits import PRESETS
-from possibleworlds.experiments.evaluations import digest, evaluation_key, split_key
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.report.material import DataFolder, Material
 from possibleworlds.report.runs import Run
+from possibleworlds.training.evaluations import digest, evaluation_key, split_key
 from possibleworlds.training.settings import RunSettings
 
 

@@ -6,12 +6,6 @@ from pathlib import Path
 import torch
 
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.evaluations import (
-    EvaluationTask,
-    evaluate_task,
-    pending_tasks,
-    store,
-)
 from possibleworlds.paper import SPLITS, WORLDS
 from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.report.material import Material, ReportRequest
@@ -20,6 +14,12 @@ from possibleworlds.report.runs import Group
 from possibleworlds.report.sections import make_sections
 from possibleworlds.report.tables import SAMPLED_SPLITS, collect
 from possibleworlds.storage import write_text
+from possibleworlds.training.evaluations import (
+    EvaluationTask,
+    evaluate_task,
+    pending_tasks,
+    store,
+)
 
 PAGE = "report.html"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.evaluations import Evaluations, are_numbers, read_evaluations
 from possibleworlds.experiments.selection import rank_settings
 from possibleworlds.experiments.sweep import selected_runs
 from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import names
 from possibleworlds.paper import SPLITS
 from possibleworlds.training.checkpoint import RUN, RunRecord, read_history, read_run
+from possibleworlds.training.evaluations import Evaluations, are_numbers, read_evaluations
 
 NUMBERS = "batch_size", "permute_symbols"
 """The settings of the training that a report uses."""

@@ -21,11 +21,11 @@ from possibleworlds.data.statistics import (
     sample_truth_tables,
     split_statistics,
 )
-from possibleworlds.experiments.evaluations import split_key
 from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, TABLE_1, TABLE_2
 from possibleworlds.report.material import TESTS, DataFolder, Material
 from possibleworlds.report.recipes import RunRecipe, recipe
 from possibleworlds.report.runs import CurvePoint, Group, Run, SeedMean
+from possibleworlds.training.evaluations import split_key
 
 TITLE = "Can neural networks understand logical entailment?"
 SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")

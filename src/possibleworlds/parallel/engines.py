@@ -17,8 +17,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from typing import Any, Literal, Protocol
 
-from possibleworlds import parallel
 from possibleworlds.errors import UserError, named, reason
+from possibleworlds.parallel import OrderedMap, ordered_map, ray
 
 EngineName = Literal["local", "ray"]
 SECONDS_TO_STOP = 120.0
@@ -62,10 +62,10 @@ def make_engine(name: EngineName, workers: int, address: str | None) -> Engine:
     return RayEngine(address) if name == "ray" else LocalEngine(workers)
 
 
-def make_map(name: EngineName, address: str | None) -> parallel.OrderedMap:
+def make_map(name: EngineName, address: str | None) -> OrderedMap:
     """Make what spreads the generation of data: processes, or the Ray cluster at an address."""
     check_address(name, address)
-    return parallel.ray_map(address) if name == "ray" else parallel.ordered_map
+    return ray.ray_map(address) if name == "ray" else ordered_map
 
 
 def outcome_of(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -167,9 +167,9 @@ class RayEngine:
     """A task of one core for each call, on whatever nodes the cluster has at the time."""
 
     def __init__(self, address: str | None) -> None:
-        self.ray = parallel.connect_ray(address)
+        self.ray = ray.connect_ray(address)
         # What is lost with its node is started anew by the scheduler, as with LocalEngine.
-        self.remote = self.ray.remote(num_cpus=1, max_retries=0)(parallel.call_from)
+        self.remote = self.ray.remote(num_cpus=1, max_retries=0)(ray.call_from)
         known = self.ray.exceptions
         self.deaths = (
             known.LocalRayletDiedError,
@@ -182,7 +182,7 @@ class RayEngine:
     @property
     def slots(self) -> int:
         """How many calls can run at once, at present."""
-        return parallel.ray_slots(self.ray)
+        return ray.ray_slots(self.ray)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Start a call under a name."""
@@ -205,7 +205,7 @@ class RayEngine:
             except self.deaths as error:
                 outcomes[name] = WorkerDied(f"its worker died: {reason(error)}")
             except self.ray.exceptions.RayError as error:
-                outcomes[name] = parallel.node_error(error)
+                outcomes[name] = ray.node_error(error)
         return raise_user_errors(outcomes)
 
     def stop(self) -> None:

@@ -1,0 +1,83 @@
+"""How long settings take to train on this machine, measured on a few rows of the data."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from possibleworlds.data.files import TRAINING_FILES, count_lines, read
+from possibleworlds.models.registry import resolve
+from possibleworlds.training.batches import Dataset
+from possibleworlds.training.loop import Trainer
+from possibleworlds.training.settings import RunSettings
+
+ROWS_MEASURED = 2048
+SECONDS_MEASURED = 0.5
+SECONDS_TO_START = 0.5
+"""Of a process, before it reads any data."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Seconds that a training takes on one core."""
+
+    startup: float = 2.0
+    epoch: float = 1.0
+    evaluation: float = 0.0
+
+    def trial(self, epochs: float, evaluations: int) -> float:
+        """Estimate the seconds of a whole trial."""
+        return self.startup + epochs * self.epoch + evaluations * self.evaluation
+
+    def epochs_in(self, seconds: float, evaluations: int) -> float:
+        """Compute how many epochs fit into a time, at least half of which is for them."""
+        rest = seconds - self.startup - evaluations * self.evaluation
+        return max(rest, seconds / 2) / self.epoch
+
+
+def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Speed | None]:
+    """Measure how fast each candidate is on this machine; None for those that fail."""
+    torch.set_num_threads(1)
+    started = time.perf_counter()
+    train_set, validate_set = (first_rows(data / name) for name in TRAINING_FILES)
+    seconds_per_row = (time.perf_counter() - started) / (len(train_set) + len(validate_set))
+    train_rows, validate_rows = (count_lines(data / name) for name in TRAINING_FILES)
+    startup = SECONDS_TO_START + seconds_per_row * (train_rows + validate_rows)
+
+    def speed_of(candidate: dict[str, Any]) -> Speed | None:
+        try:
+            kind = resolve(model)
+            settings = RunSettings.read(kind, candidate)
+            training = settings.training
+            trainer = Trainer(kind(settings.network), training, train_set, validate_set, seed=0)
+            step = 0.0
+            for fraction in (0.25, 0.75):  # some begin with easier steps
+                trainer.progress.step = round(fraction * trainer.total_steps)
+                batches = trainer.batches()
+                step += seconds_per_call(lambda: trainer.train_step(*next(batches))) / 2  # noqa: B023
+            rows = training.validation_rows or validate_rows
+            evaluation = seconds_per_call(trainer.evaluate) * rows / len(validate_set)
+        except Exception:
+            return None  # a trial of it will say why
+        seconds = startup, step * train_rows / training.batch_size, evaluation
+        return Speed(*(float(f"{s:.3g}") for s in seconds))
+
+    return [speed_of(candidate) for candidate in candidates]
+
+
+def first_rows(path: Path) -> Dataset:
+    """Read the beginning of a data file."""
+    return Dataset(read(path, ROWS_MEASURED))
+
+
+def seconds_per_call(function: Callable[[], object]) -> float:
+    """Measure how long a call takes, without the first, which has more to do."""
+    function()
+    started, calls = time.perf_counter(), 0
+    while not calls or time.perf_counter() - started < SECONDS_MEASURED:
+        function()
+        calls += 1
+    return (time.perf_counter() - started) / calls
