@@ -250,7 +250,16 @@ def test_a_speed_that_was_lost_is_measured_again(data: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"format": 2}', '{"format": 2, "networks": {"treenet": {}}}']
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": 2}',
+        '{"format": 2, "data": {}, "networks": {}}',
+        '{"format": 2, "networks": {"treenet": {}}}',
+        '{"format": 2, "data": {}, "networks": {"treenet": {}}}',
+    ],
 )
 def test_a_damaged_sweep_is_one_clear_line(content: str, tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text(content)

@@ -9,7 +9,7 @@ processes can work on one sweep, end at any moment, and go on where it was left.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -73,9 +73,9 @@ class NetworkRecord:
 class SweepRecord:
     """What sweep.json holds."""
 
-    data: dict[str, str] = field(default_factory=dict)
+    data: dict[str, str]
     """The SHA-256 of the data files."""
-    networks: dict[str, NetworkRecord] = field(default_factory=dict)
+    networks: dict[str, NetworkRecord]
     version: str = possibleworlds.__version__
     format: int = FORMAT
 
@@ -171,7 +171,7 @@ def update_record(sweep: Path, stop: Stop, change: Callable[[SweepRecord], None]
             raise StopRequestedError
     try:
         before = read_json(sweep / SWEEP)
-        record = read_sweep(sweep) if before else SweepRecord()
+        record = read_sweep(sweep) if before else SweepRecord({}, {})
         change(record)
         if asdict(record) != before:
             if lock.lost:
@@ -207,6 +207,8 @@ def selected_runs(folder: Path) -> set[str] | None:
 def read_searches(folder: Path, models: Sequence[str] = ()) -> list[Search]:
     """Read where the searches of a sweep stand."""
     record = read_sweep(folder)
+    if not record.networks:
+        raise UserError(f"{folder / SWEEP} holds no search")
     return [
         Search(folder, model, record.networks[model].plan, record.data)
         for model in models or record.networks
