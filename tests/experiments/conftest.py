@@ -41,7 +41,7 @@ def outcome(sweep: Path) -> dict[str, Any]:
             run = json.loads((trial / RUN).read_text())
             for of_time in ("seconds", "pairs_per_second"):
                 del run["metrics"][of_time]
-            weights = (trial / "model.safetensors").read_bytes()
+            weights = (trial / run["weights"]).read_bytes()
             evaluation = trial / "evaluation.json"
             found[trial.name] = run, weights, evaluation.exists() and evaluation.read_text()
     return found

@@ -48,7 +48,7 @@ def finish(work: Reproduction) -> dict[str, bytes]:
     """Do all of it; the weights of each run."""
     work.make_data(lambda *_: None)
     work.train(work.expected_seconds(), lambda _: None)
-    return {path.parent.name: path.read_bytes() for path in work.runs.rglob("model.safetensors")}
+    return {path.parent.name: path.read_bytes() for path in work.runs.rglob("model-*.safetensors")}
 
 
 def report(work: Reproduction) -> None:
@@ -106,7 +106,7 @@ def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
     work.stop = lambda: next(asked)
     with pytest.raises(StopRequestedError):
         work.train(lengths, lambda _: None)
-    undisturbed = {p.parent.name: p.read_bytes() for p in done.rglob("model.safetensors")}
+    undisturbed = {p.parent.name: p.read_bytes() for p in done.rglob("model-*.safetensors")}
     assert finish(at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))) == undisturbed
 
 
