@@ -93,8 +93,8 @@ export function explain(argument, { variables, rows, models, refuting, countermo
     const words = inWords(assignmentOf(variables, countermodel));
     const where = words ? `For instance where ${words}: there` : "Always:";
     const premises = argument.premises.length ? `${all} true, but the conclusion is false` : "the conclusion is false";
-    const [possible, share] = refuting === 1 ? ["world refutes", "1"] : ["worlds refute", number(refuting)];
-    return `${where} ${premises}. ${share} of ${number(rows)} possible ${possible} it.`;
+    const verb = refuting === 1 ? "refutes" : "refute";
+    return `${where} ${premises}. ${number(refuting)} of ${number(rows)} possible worlds ${verb} it.`;
   }
   if (!argument.premises.length) return `The conclusion is true in all ${number(rows)} possible worlds: a tautology.`;
   if (!models) return `In none of the ${number(rows)} possible worlds ${all} true, so anything follows.`;

@@ -1,6 +1,6 @@
 // Exercises: does it follow? which row refutes it? With feedback, and a score.
 
-import { inWords, judge, readArgument } from "./argument.js";
+import { inWords, judge, readArgument, sequentText } from "./argument.js";
 import { el } from "./dom.js";
 import { decideNow } from "./truth.js";
 
@@ -72,7 +72,8 @@ export class Exercise {
           el("button", { type: "button", id: "none", onclick: () => this.check(decision) }, "There is none")),
       ];
     }
-    this.box.replaceChildren(el("h2", { class: "hidden-title" }, "Exercise"), pickers, ...question, this.feedback,
+    this.box.replaceChildren(el("h2", { class: "hidden-title" }, "Exercise"), pickers,
+      el("p", { class: "sequent" }, argument ? sequentText(argument, null) : ""), ...question, this.feedback,
       el("div", { class: "choices" }, next, this.score));
     this.count(null);
   }
@@ -114,6 +115,7 @@ export class Exercise {
   finish(row = "") {
     if (this.answered) return;
     this.answered = true;
+    this.box.querySelector("#next").classList.add("primary");
     this.reveal(row);
   }
 

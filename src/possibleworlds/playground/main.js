@@ -1,15 +1,16 @@
 // The page: what is typed or chosen becomes a state, and the state is shown.
 
 import { readAddress, writeAddress } from "./address.js";
-import { conjunction, explain, inWords, readArgument, sequentText, splitSequent, tooManyVariables } from "./argument.js";
+import { explain, inWords, readArgument, sequentText, splitSequent, tooManyVariables } from "./argument.js";
 import { byId, copyText, el, number, reducedMotion } from "./dom.js";
 import { Exercise, exercisePairs } from "./exercise.js";
 import { readNetwork } from "./network.js";
 import { Search, STEPS } from "./search.js";
 import { parse, spans, toText } from "./syntax.js";
-import { describeRow, TableView } from "./table.js";
-import { TreeView } from "./trees.js";
-import { assignmentOf, decide, DECIDED_VARIABLES, evaluatePlaces, sampleCountermodel, TABLE_VARIABLES } from "./truth.js";
+import { TableView } from "./table.js";
+import { startTheme } from "./theme.js";
+import { Trees } from "./trees.js";
+import { assignmentOf, decide, DECIDED_VARIABLES, sampleCountermodel, TABLE_VARIABLES } from "./truth.js";
 import { describeWorld, Panel } from "./worlds.js";
 
 const SLICE = 24; // milliseconds of work before the page may react
@@ -24,14 +25,14 @@ const examples = Object.entries(data.examples).flatMap(([group, rows]) =>
   rows.map(([name, a, b]) => ({ group, name, a: separated(a), b: toText(parse(b)) })));
 
 let state = readAddress(location.hash);
-let argument = null; // formulas, or null where there is an error
+let argument = null; // the last that could be read
 let decision = null; // what the truth table says, or null as long as it is not known
 let search = null;
-let trees = [];
 let work = 0; // the number of the current argument: work for earlier ones stops
 let playing = null;
 
 const table = new TableView(byId("table"), (row) => chooseRow(row));
+const trees = new Trees(byId("trees"), (text) => (byId("tree-caption").textContent = text));
 const panels = { random: new Panel("random", (i) => chooseWorld("random", i)), guided: new Panel("guided", (i) => chooseWorld("guided", i)) };
 const exercise = new Exercise(byId("exercise"),
   exercisePairs(examples.map(({ group, a, b }) => [a, b, group === "Follows"]), data.samples), update, revealExercise);
@@ -84,28 +85,36 @@ function showAll() {
   byId("exercise").hidden = exploring;
   if (byId("premises").value !== state.a) byId("premises").value = state.a;
   if (byId("conclusion").value !== state.b) byId("conclusion").value = state.b;
-  byId("premises").rows = Math.min(8, Math.max(2, state.a.split("\n", 9).length));
+  const lines = state.a.slice(0, 500).split("\n").reduce((sum, line) => sum + 1 + Math.floor(line.length / 44), 0);
+  byId("premises").rows = Math.min(8, Math.max(2, lines));
   byId("count").value = state.worlds;
   const { problems, ...read } = readArgument(state.a, state.b);
   showProblem("premises", problems.premises);
   showProblem("conclusion", problems.conclusion);
-  argument = read.conclusion ? read : null;
+  const broken = !read.conclusion;
+  document.body.classList.toggle("broken", broken);
+  document.body.classList.toggle("unanswered", !exploring);
+  for (const section of document.querySelectorAll(".why")) section.inert = broken;
+  byId("answer").className = "answer";
+  if (broken) {
+    // What was last shown stays in the background, so that nothing jumps while somebody types.
+    byId("answer").replaceChildren(el("p", {}, "That cannot be read yet."));
+    byId("sequent").textContent = "";
+    if (!exploring) exercise.show(state, null);
+    return;
+  }
+  argument = read;
   decision = null;
   search = null;
-  document.body.classList.toggle("broken", !argument);
-  document.body.classList.toggle("unanswered", !exploring);
+  document.body.classList.remove("nothing");
   showSequent();
   table.show(argument);
-  drawTrees();
+  byId("tree-caption").textContent = "";
+  trees.show(argument);
   panels.random.show(null);
   panels.guided.show(null);
   byId("world").replaceChildren();
   if (!exploring) exercise.show(state, argument);
-  byId("answer").className = "answer";
-  if (!argument) {
-    byId("answer").replaceChildren(el("p", {}, "There is something that cannot be read yet."));
-    return;
-  }
   byId("answer").replaceChildren(el("p", {}, "…"));
   if (argument.variables.length > DECIDED_VARIABLES) answerBySample();
   else inSlices(decide(argument.premises, argument.conclusion), showProgress, showDecision);
@@ -139,7 +148,7 @@ function inSlices(generator, progress, finish) {
 
 function showSequent() {
   const follows = decision ? !decision.refuting : null;
-  byId("sequent").textContent = argument ? sequentText(argument, follows) : "";
+  byId("sequent").textContent = sequentText(argument, follows);
 }
 
 function showProgress(share) {
@@ -160,7 +169,7 @@ function showDecision(result) {
   showAnswer(follows, follows ? "It follows." : "It does not follow.", explain(argument, result));
   if (document.body.classList.contains("unanswered")) byId("answer").replaceChildren();
   else showSequent();
-  const share = result.refuting ? `${number(result.refuting)} refute it, marked ✗.` : "None refutes it.";
+  const share = result.refuting ? `${number(result.refuting)} ${result.refuting === 1 ? "refutes" : "refute"} it: ✗.` : "None refutes it.";
   byId("table-note").textContent = `Each row is a possible world: ${number(result.rows)} ${result.rows === 1 ? "row" : "rows"}, ` +
     `${number(result.models)} with true premises. ${share}`;
   showRow();
@@ -208,38 +217,16 @@ function showRow() {
   if (!chosenWorld()) colourTrees();
 }
 
-function drawTrees() {
-  byId("tree-caption").textContent = "";
-  const tell = (text) => (byId("tree-caption").textContent = text);
-  const formulas = argument ? [...argument.premises, argument.conclusion] : [];
-  trees = formulas.map((rpn, i) => {
-    const last = i === formulas.length - 1;
-    const title = last ? "conclusion" : formulas.length > 2 ? `premise ${i + 1}` : "premise";
-    return { rpn, last, title, view: new TreeView(rpn, `Tree of the ${title}: ${toText(rpn).slice(0, 200)}`, tell) };
-  });
-  byId("trees").replaceChildren(...trees.map(({ last, title, view }) =>
-    el("figure", { class: last ? "conclusion" : "premise" }, el("div", { class: "scroll" }, view.element), el("figcaption", {}, title))));
-}
-
 function colourTrees() {
-  if (!argument) return;
   const world = chosenWorld();
   const row = currentRow();
-  if (!world && row === null) return;
+  if (!argument || (!world && row === null)) return;
   const assignment = world ? world.reading.assignment : assignmentOf(argument.variables, row);
-  const columns = new Map([...assignment].map(([name, value]) => [name, Uint32Array.of(value ? 1 : 0)]));
-  let start = 0;
-  trees.forEach(({ rpn, last, view }, i) => {
-    const values = evaluatePlaces(rpn, columns, 1).map((bits) => (bits[0] & 1) === 1);
-    const places = world && search.pair.places[last ? 1 : 0];
-    const from = last ? 0 : start;
-    view.colour(values, places && rpn.map((_, place) => world.reading.nodes[places[from + place]]));
-    start += rpn.length + (i > 0 ? 1 : 0); // after each but the first premise stands an ∧
-  });
+  trees.colour(assignment, world && { nodes: world.reading.nodes, places: search.pair.places });
   const where = inWords(assignment) || "there are no variables";
   byId("trees-note").textContent = world
     ? `As the network takes it in world ${world.index + 1} (${world.who}), where ${where}. Point at a node.`
-    : `In the chosen row, where ${where}. Point at a node to see its formula; choose another row above.`;
+    : `In the chosen row, where ${where}. Point at a node to see its formula.`;
 }
 
 // ---- networks
@@ -381,7 +368,7 @@ byId("draw").addEventListener("click", () => {
 });
 
 const copy = (id, text) => byId(id).addEventListener("click", async () => {
-  const words = argument || id === "copy-link" ? text() : null;
+  const words = id === "copy-link" || !document.body.classList.contains("broken") ? text() : null;
   const done = words !== null && (await copyText(words));
   byId("copied").textContent = done ? "Copied." : "Could not copy.";
   setTimeout(() => (byId("copied").textContent = ""), 2000);
@@ -408,30 +395,5 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   byId("premises").focus();
 });
 
-// ---- light and dark
-
-function stored(key, value) {
-  try {
-    if (value !== undefined) localStorage.setItem(key, value);
-    return localStorage.getItem(key);
-  } catch {
-    return value; // where a page from a file may keep nothing
-  }
-}
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
-  byId("theme").setAttribute("aria-label", `Switch to ${theme === "dark" ? "light" : "dark"} colours`);
-  showNetworks();
-}
-const darkSystem = matchMedia("(prefers-color-scheme: dark)");
-const systemTheme = () => (darkSystem.matches ? "dark" : "light");
-darkSystem.addEventListener("change", () => stored("theme") || setTheme(systemTheme()));
-byId("theme").addEventListener("click", () => {
-  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  stored("theme", theme);
-  setTheme(theme);
-});
-const remembered = stored("theme");
-setTheme(remembered === "dark" || remembered === "light" ? remembered : systemTheme());
+startTheme(showNetworks);
 showAll();

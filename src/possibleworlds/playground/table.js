@@ -1,8 +1,8 @@
 // The truth table: a column for each sub-formula, rows that refute marked; only rows in view exist.
 
-import { el, listed, number } from "./dom.js";
+import { el, number } from "./dom.js";
 import { isVariable, spans, toText } from "./syntax.js";
-import { assignmentOf, bitAt, evaluatePlaces, tableColumns, TABLE_VARIABLES } from "./truth.js";
+import { bitAt, evaluatePlaces, tableColumns, TABLE_VARIABLES } from "./truth.js";
 
 const ROW_HEIGHT = 30; // as in the style sheet
 const MARGIN = 12; // rows beyond the view that are made all the same
@@ -161,6 +161,3 @@ export class TableView {
     return [`\\begin{tabular}{${"c".repeat(columns.length)}c}`, head, "  \\hline", ...body, "\\end{tabular}"].join("\n");
   }
 }
-
-export const describeRow = (variables, row) =>
-  listed([...assignmentOf(variables, row)].map(([name, value]) => `${name} ${value ? "true" : "false"}`));

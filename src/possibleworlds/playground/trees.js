@@ -1,10 +1,12 @@
 // Syntax trees, each node coloured by its truth value in the chosen row or world.
 
-import { svg } from "./dom.js";
+import { el, svg } from "./dom.js";
 import { ARITY, spans, toText } from "./syntax.js";
+import { evaluatePlaces } from "./truth.js";
 
 const MAX_NODES_DRAWN = 400;
 const [LEVEL, GAP, RADIUS] = [54, 12, 16];
+const WIDE = 560; // a tree that needs the whole width of the page
 const SIGN = { __proto__: null, "~": "¬", "&": "∧", "|": "∨", ">": "→", "=": "↔", "1": "⊤", "0": "⊥" };
 
 // Where each node of a formula goes: leaves from left to right, parents above the middle.
@@ -36,7 +38,7 @@ export function layoutOf(rpn) {
 
 // A drawn formula. `values` has for each place whether it is true, and, for a world, what the
 // network takes it for; `tell` is called with words about the node under the pointer.
-export class TreeView {
+class TreeView {
   constructor(rpn, title, tell) {
     Object.assign(this, { rpn, tell });
     const { nodes, width, height } = layoutOf(rpn.length > MAX_NODES_DRAWN ? [] : rpn);
@@ -60,6 +62,8 @@ export class TreeView {
     this.element = svg("svg", {
       role: nodes.length ? "tree" : "img", "aria-label": title, width, height, viewBox: `0 0 ${width} ${height}`,
     }, svg("g", { class: "edges", "aria-hidden": "true" }, edges), this.groups);
+    this.width = width;
+    this.element.style.minWidth = `${Math.round(0.6 * width)}px`; // smaller could not be read
     if (!nodes.length) this.element.append(svg("text", { x: 4, y: 24 }, "too large to draw"));
   }
 
@@ -109,5 +113,38 @@ export class TreeView {
     if (!target) return;
     event.preventDefault();
     this.focus(target.place);
+  }
+}
+
+// The trees of all premises and of the conclusion.
+export class Trees {
+  constructor(box, tell) {
+    Object.assign(this, { box, tell, trees: [] });
+  }
+
+  show({ premises, conclusion }) {
+    const titles = premises.map((_, i) => (premises.length > 1 ? `premise ${i + 1}` : "premise"));
+    this.trees = [...premises, conclusion].map((rpn, i) => {
+      const title = titles[i] ?? "conclusion";
+      const view = new TreeView(rpn, `Tree of the ${title}: ${toText(rpn).slice(0, 200)}`, this.tell);
+      return { rpn, title, view, last: i === premises.length };
+    });
+    document.body.classList.toggle("wide", this.trees.some(({ view }) => view.width > WIDE));
+    this.box.replaceChildren(...this.trees.map(({ last, title, view }) => el("figure", { class: last ? "conclusion" : "premise" },
+      el("div", { class: "scroll" }, view.element), el("figcaption", {}, title))));
+  }
+
+  // Colour all nodes in an assignment; `judgements` has what a network takes its nodes for, and
+  // which nodes the places of A, all premises joined by ∧, and of B are.
+  colour(assignment, judgements) {
+    const columns = new Map([...assignment].map(([name, value]) => [name, Uint32Array.of(value ? 1 : 0)]));
+    let start = 0;
+    this.trees.forEach(({ rpn, last, view }, i) => {
+      const values = evaluatePlaces(rpn, columns, 1).map((bits) => (bits[0] & 1) === 1);
+      const places = judgements?.places[last ? 1 : 0];
+      const from = last ? 0 : start;
+      view.colour(values, places ? rpn.map((_, place) => judgements.nodes[places[from + place]]) : null);
+      start += rpn.length + (i > 0 ? 1 : 0); // an ∧ stands after each premise but the first
+    });
   }
 }

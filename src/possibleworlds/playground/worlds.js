@@ -2,7 +2,7 @@
 
 import { inWords, judge } from "./argument.js";
 import { canvasOf, colour, el, number } from "./dom.js";
-import { LETTERS } from "./network.js";
+import { LETTERS, roundWorlds } from "./network.js";
 import { STEPS } from "./search.js";
 
 const TITLES = { random: ["Random worlds", "possibleworldnet"], guided: ["Guided worlds", "guidedworldnet"] };
@@ -10,6 +10,9 @@ const [GUTTER, STRIP, CHART] = [62, 14, 132];
 
 const mix = (one, other, share) => one.map((value, i) => Math.round(value + (other[i] - value) * share));
 const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+
+// Whether a side is a variable alone, which the paper's training data have nowhere.
+const bare = ({ premises, conclusion }) => conclusion.length === 1 || (premises.length === 1 && premises[0].length === 1);
 
 // One network's panel; `choose` is called with the number of a world.
 export class Panel {
@@ -36,9 +39,10 @@ export class Panel {
     const right = follows === null ? null : summary.follows === follows;
     this.verdict.replaceChildren("says ", el("strong", { class: summary.follows ? "true" : "false" }, says),
       ` with P = ${summary.probability.toFixed(4)} `,
-      right === null ? "" : el("span", { class: right ? "right" : "wrong" }, right ? "✓ right" : "✗ wrong"));
+      right === null ? "" : el("span", { class: right ? "right" : "wrong" }, right ? "✓ right" : "✗ wrong"),
+      right === false && this.who === "random" && bare(argument) ? el("small", {}, " (it never saw a bare variable in training)") : "");
     const fact = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
-    const first = summary.firstAfter === null ? "none yet" : `after ${number(summary.firstAfter)}`;
+    const first = summary.firstAfter === null ? (follows ? "there is none" : "none yet") : `after ${number(summary.firstAfter)}`;
     this.facts.replaceChildren(fact("worlds evaluated", number(summary.evaluations)),
       fact("first countermodel", first),
       fact(this.who === "random" ? "countermodels so far" : "countermodels now",
@@ -68,7 +72,8 @@ export class Panel {
     const [minus, zero, plus] = ["minus", "zero", "plus"].map((name) => channels(colour(name)));
     const shade = (value) => `rgb(${mix(zero, value < 0 ? minus : plus, Math.abs(value)).join(" ")})`;
     const gap = columnWidth > 5 ? 1 : 0.4;
-    const current = worlds[step];
+    // Random worlds are drawn rounded; those that move are rounded where they arrive.
+    const current = who === "random" ? roundWorlds(worlds[step], network) : worlds[step];
     for (let i = 0; i < search.n; i++) {
       const x = GUTTER + i * columnWidth;
       const cell = (y, height) => context.fillRect(x, y, columnWidth - gap, height);
@@ -179,7 +184,7 @@ export function describeWorld(who, index, step, reading, argument, showRow) {
   const { z, numbers, assignment, refutes } = reading;
   const { reason } = judge(argument, assignment);
   const against = z < 0;
-  const kind = against === refutes ? (refutes ? "It is right." : "It is right.")
+  const kind = against === refutes ? "It is right."
     : against ? "A false refutation." : "A missed countermodel.";
   const row = (name) => el("li", { class: assignment.get(name) ? "true" : "false" },
     el("b", {}, name), ` ${numbers.get(name).toFixed(2)} → ${assignment.get(name) ? "true" : "false"}`);
