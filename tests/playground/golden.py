@@ -12,7 +12,6 @@ import torch
 import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS
 from possibleworlds.data.pairs import Pairs
-from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, FormulaError, parse, to_text
 from possibleworlds.logic.alphabet import ARITY, CONSTANTS
 from possibleworlds.logic.formula import variables_of
@@ -69,8 +68,6 @@ def reading(text: str) -> dict[str, Any]:
         formula = parse(text)
     except FormulaError as error:
         return {"text": text, "message": str(error), "place": error.place}
-    except UserError as error:
-        return {"text": text, "problem": str(error)}
     styles = {style: to_text(formula, style) for style in STYLES}  # type: ignore[arg-type]
     return {"text": text, "rpn": list(formula.rpn), "styles": styles}
 

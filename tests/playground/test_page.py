@@ -25,7 +25,7 @@ def test_the_page_is_small_and_its_sources_are_readable(page_file: Path) -> None
     assert page_file.stat().st_size < 1_500_000
     lines = [line for path in SOURCES for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(lines) < 2500
-    assert max(map(len, lines)) <= 200
+    assert max(map(len, lines)) <= 140
 
 
 def test_the_page_names_no_other_address(page_file: Path) -> None:

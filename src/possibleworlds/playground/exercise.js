@@ -62,9 +62,8 @@ export class Exercise {
         button("says-no", "It does not follow", () => this.answer(false, decision)))];
     } else {
       const toggle = (name) => el("button", {
-        type: "button", class: "toggle true", "aria-pressed": "true", "aria-label": `${name} is true`,
-        onclick: (event) => this.toggle(name, event.currentTarget),
-      }, el("b", {}, name), " ", el("span", {}, "T"));
+        type: "button", class: "toggle true", "aria-pressed": "true", onclick: (event) => this.toggle(name, event.currentTarget),
+      }, el("span", { "aria-hidden": "true" }, el("b", {}, name), " T"), el("span", { class: "offscreen" }, `${name} is true`));
       question = [
         el("p", {}, "Choose the truth values that make all premises true and the conclusion false:"),
         el("div", { class: "choices", role: "group", "aria-label": "Truth values" }, argument.variables.map(toggle)),
@@ -82,9 +81,9 @@ export class Exercise {
     const value = !this.values.get(name);
     this.values.set(name, value);
     button.setAttribute("aria-pressed", String(value));
-    button.setAttribute("aria-label", `${name} is ${value}`);
     button.className = `toggle ${value}`;
-    button.lastChild.textContent = value ? "T" : "F";
+    button.firstChild.lastChild.textContent = value ? " T" : " F";
+    button.lastChild.textContent = `${name} is ${value}`;
   }
 
   answer(follows, { refuting }) {

@@ -14,9 +14,15 @@ import { assignmentOf, decide, DECIDED_VARIABLES, sampleCountermodel, TABLE_VARI
 import { describeWorld, Panel } from "./worlds.js";
 
 const SLICE = 24; // milliseconds of work before the page may react
+const PAUSE = 60; // milliseconds without typing before the networks begin
 const FRAME = 320; // milliseconds that a step is shown
-const SYMBOLS = { "¬": "not", "∧": "and", "∨": "or", "→": "if, then", "↔": "if and only if", "⊤": "true", "⊥": "false", "(": "open bracket", ")": "close bracket" };
-const CHIPS = ["modus ponens", "affirming the consequent", "modus tollens", "denying the antecedent", "Peirce's law", "explosion (Duns Scotus)"];
+const SYMBOLS = {
+  "¬": "not", "∧": "and", "∨": "or", "→": "if, then", "↔": "if and only if",
+  "⊤": "true", "⊥": "false", "(": "open bracket", ")": "close bracket",
+};
+const CHIPS = [
+  "modus ponens", "affirming the consequent", "modus tollens", "denying the antecedent", "Peirce's law", "explosion (Duns Scotus)",
+];
 const SPLITS = { easy: "easy", hard: "hard", big: "big", massive: "massive", train: "train", exam: "exam" };
 
 const data = JSON.parse(byId("data").textContent);
@@ -33,7 +39,10 @@ let playing = null;
 
 const table = new TableView(byId("table"), (row) => chooseRow(row));
 const trees = new Trees(byId("trees"), (text) => (byId("tree-caption").textContent = text));
-const panels = { random: new Panel("random", (i) => chooseWorld("random", i)), guided: new Panel("guided", (i) => chooseWorld("guided", i)) };
+const panels = {
+  random: new Panel("random", (index) => chooseWorld("random", index)),
+  guided: new Panel("guided", (index) => chooseWorld("guided", index)),
+};
 const exercise = new Exercise(byId("exercise"),
   exercisePairs(examples.map(({ group, a, b }) => [a, b, group === "Follows"]), data.samples), update, revealExercise);
 
@@ -118,7 +127,7 @@ function showAll() {
   byId("answer").replaceChildren(el("p", {}, "…"));
   if (argument.variables.length > DECIDED_VARIABLES) answerBySample();
   else inSlices(decide(argument.premises, argument.conclusion), showProgress, showDecision);
-  inSlices(searching(), showNetworks, () => showNetworks());
+  inSlices(searching(), showNetworks, showNetworks, PAUSE);
 }
 
 function showProblem(field, problem) {
@@ -129,7 +138,7 @@ function showProblem(field, problem) {
 }
 
 // Run a generator in slices of time, as long as the argument is still the same.
-function inSlices(generator, progress, finish) {
+function inSlices(generator, progress, finish, pause = 0) {
   const mine = work;
   const go = () => {
     if (mine !== work) return;
@@ -143,7 +152,8 @@ function inSlices(generator, progress, finish) {
       }
     }
   };
-  go();
+  if (pause) setTimeout(go, pause);
+  else go();
 }
 
 function showSequent() {
@@ -170,8 +180,8 @@ function showDecision(result) {
   if (document.body.classList.contains("unanswered")) byId("answer").replaceChildren();
   else showSequent();
   const share = result.refuting ? `${number(result.refuting)} ${result.refuting === 1 ? "refutes" : "refute"} it: ✗.` : "None refutes it.";
-  byId("table-note").textContent = `Each row is a possible world: ${number(result.rows)} ${result.rows === 1 ? "row" : "rows"}, ` +
-    `${number(result.models)} with true premises. ${share}`;
+  const rows = `${number(result.rows)} ${result.rows === 1 ? "row" : "rows"}`;
+  byId("table-note").textContent = `Each row is a possible world: ${rows}, ${number(result.models)} with true premises. ${share}`;
   showRow();
 }
 
@@ -277,7 +287,7 @@ function showNetworks() {
   const index = chosen?.index ?? lowest(search.guided.scores[step]);
   const reading = search[who].read(step, index);
   const showIt = () => {
-    update({ row: [...reading.assignment.values()].map(Number).join(""), world: "" });
+    chooseRow(rowOf([...reading.assignment.values()].map(Number)));
     byId("table-title").scrollIntoView({ behavior: reducedMotion() ? "auto" : "smooth" });
   };
   byId("world").replaceChildren(...describeWorld(who, index, step, reading, argument, showIt));

@@ -54,16 +54,16 @@ class TreeView {
       onpointerenter: () => this.point(node.place), onclick: () => this.focus(node.place),
       onfocus: () => this.point(node.place), onkeydown: (event) => this.key(event, node),
     },
-    svg("rect", { x: -node.half, y: -RADIUS, width: 2 * node.half, height: 2 * RADIUS, rx: RADIUS }),
-    svg("text", { class: "label", y: 1 }, node.label),
-    svg("text", { class: "value", x: node.half - 1, y: RADIUS + 2 })));
+    svg("title"), svg("rect", { x: -node.half, y: -RADIUS, width: 2 * node.half, height: 2 * RADIUS, rx: RADIUS }),
+    svg("text", { class: "label", y: 1, "aria-hidden": "true" }, node.label),
+    svg("text", { class: "value", x: node.half - 1, y: RADIUS + 2, "aria-hidden": "true" })));
     this.groups.at(-1)?.setAttribute("tabindex", "0");
     this.edges = edges;
     this.element = svg("svg", {
       role: nodes.length ? "tree" : "img", "aria-label": title, width, height, viewBox: `0 0 ${width} ${height}`,
     }, svg("g", { class: "edges", "aria-hidden": "true" }, edges), this.groups);
     this.width = width;
-    this.element.style.minWidth = `${Math.round(0.6 * width)}px`; // smaller could not be read
+    this.element.style.minWidth = `${Math.round(0.5 * width)}px`; // smaller could not be read
     if (!nodes.length) this.element.append(svg("text", { x: 4, y: 24 }, "too large to draw"));
   }
 
@@ -74,7 +74,7 @@ class TreeView {
       const shown = judgements ? judgements[place] : values[place];
       const differs = judgements && judgements[place] !== values[place];
       group.setAttribute("class", `node ${shown ? "true" : "false"}${differs ? " differs" : ""}`);
-      group.setAttribute("aria-label", this.words(place));
+      group.firstChild.textContent = this.words(place);
       group.lastChild.textContent = shown ? "T" : "F";
       const edge = this.edges[place];
       if (edge) edge.setAttribute("class", shown ? "true" : "false");

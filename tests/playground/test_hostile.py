@@ -1,0 +1,133 @@
+"""Whatever an address or a field holds, the page goes on working, and text stays text."""
+
+import random
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.playground.browser import Visit
+from tests.playground.test_browser import browser  # noqa: F401  a fixture
+
+MARKUP = [
+    "<img src=x onerror=alert(1)>",
+    "</textarea><script>alert(1)</script>",
+    "p & <b>q</b>",
+    "\\mathit{<script>}",
+    "'\"><svg onload=alert(1)>",
+    "javascript:alert(1)",
+    "{{DATA}}",
+    "__proto__ & constructor & toString",
+]
+ALPHABET = "pqrs()[]~&|<>-=!\\ ;,\n%#+01_'\"{}$<script>αβ→∧∨¬⊨😀\u202e\0\ud800xyzandornot"
+KEYS = ["a", "b", "mode", "kind", "row", "world", "step", "seed", "worlds", "x", "__proto__"]
+VALUES = ["exercise", "row", "0101", "guided-3", "random-9999", "24", "999", "1e9", "-1", "64"]
+TIMES = 5_000
+"""So many random addresses, and so many random inputs."""
+
+
+@pytest.fixture
+def at(browser: Any, page_file: Path) -> Any:  # noqa: F811
+    visit = Visit(browser, page_file, (1280, 800), "")
+    yield visit
+    visit.close()
+
+
+def works(at: Visit) -> None:
+    """The page still reads, answers and shows."""
+    at.page.click("#mode-explore")
+    at.type("#premises", "p -> q\np")
+    at.type("#conclusion", "q")
+    assert at.text("#answer strong") == "It follows."
+    assert at.page.locator("tbody tr").count() == 4
+    at.networks()
+    assert "follows" in at.text(".guided .verdict")
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_text_never_becomes_markup(at: Visit, text: str) -> None:
+    names = "[...document.querySelectorAll('*')].map(e => e.tagName).sort().join()"
+    at.page.evaluate("location.hash = '#a=%26&b=%26'")
+    at.page.wait_for_selector(".broken")
+    at.type("#premises", "")
+    at.type("#conclusion", text)
+    at.page.evaluate(f"location.hash = '#a={quote(text)}&b={quote(text)}&row={quote(text)}'")
+    at.page.wait_for_timeout(200)
+    assert not at.page.locator("script:not([type]), b > q, img, svg[onload], main script").count()
+    assert "alert" not in at.page.evaluate(names).lower()
+    works(at)
+
+
+def test_random_addresses_and_inputs_leave_the_page_working(at: Visit) -> None:
+    rng = random.Random(0)
+
+    def text() -> str:
+        return "".join(rng.choices(ALPHABET, k=rng.randrange(14)))
+
+    def address() -> str:
+        if rng.random() < 0.2:
+            return "".join(rng.choices("#&=%;abmode" + ALPHABET, k=rng.randrange(40)))
+        pairs = [
+            f"{rng.choice(KEYS)}={quote(text(), errors='replace')}" for _ in range(rng.randrange(5))
+        ]
+        return "&".join([*pairs, f"{rng.choice(KEYS)}={rng.choice(VALUES)}"])
+
+    addresses = [address().replace("\ud800", "?") for _ in range(TIMES)]
+    for start in range(0, TIMES, 500):
+        at.page.evaluate(
+            """async (addresses) => {
+                for (const address of addresses) {
+                    const before = location.hash;
+                    location.hash = address;
+                    if (location.hash !== before) {
+                        const once = { once: true };
+                        await new Promise((go) => addEventListener("hashchange", go, once));
+                    }
+                }
+            }""",
+            addresses[start : start + 500],
+        )
+    works(at)
+    inputs = [[text().replace("\ud800", "?") for _ in range(2)] for _ in range(TIMES)]
+    for start in range(0, TIMES, 500):
+        at.page.evaluate(
+            """(inputs) => {
+                const fields = ["premises", "conclusion"].map((id) => document.getElementById(id));
+                for (const texts of inputs) {
+                    fields.forEach((field, i) => (field.value = texts[i]));
+                    fields[1].dispatchEvent(new Event("input"));
+                }
+            }""",
+            inputs[start : start + 500],
+        )
+        at.page.wait_for_timeout(100)
+    works(at)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("~" * 100_000 + "p", "100,001 characters; this page reads up to 20,000."),
+        ("p&" * 50_000 + "p", "100,001 characters; this page reads up to 20,000."),
+        ("~" * 9_000 + "p", "9,002 symbols; this page works with up to 3,000."),
+        ("(" * 15_000, "the formula ends too early"),
+    ],
+)
+def test_a_formula_too_long_gets_a_clear_line(at: Visit, text: str, line: str) -> None:
+    at.page.fill("#premises", "p")
+    at.page.fill("#conclusion", text)
+    assert at.text("#conclusion-error p").startswith(line)
+    at.page.evaluate("text => { location.hash = 'a=p&b=' + text }", text)
+    at.page.wait_for_timeout(200)
+    assert at.text("#conclusion-error p").startswith(line)
+    works(at)
+
+
+def test_the_longest_formulas_are_shown(at: Visit) -> None:
+    chain = " & ".join(f"x{i % 20}" for i in range(1400))
+    at.page.fill("#premises", chain)
+    at.page.fill("#conclusion", "x0 <-> " * 11 + "x1")
+    at.page.wait_for_selector(".answer.yes, .answer.no")
+    assert "too large to draw" in at.text("#trees")
+    works(at)
