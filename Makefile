@@ -1,6 +1,7 @@
 # Everything from nothing but Python 3.11 and make:
 #   make reproduce   set up and run all of the paper on a small scale
 #   make test        set up and run the tests, the linter and the type checker
+#   make browser     set up what the tests of the playground need beside Chromium and Node
 #   make integrations  set up the tools that we integrate with, apart, and run their tests
 PYTHON ?= python3
 VENV := .venv
@@ -8,13 +9,17 @@ BIN := $(VENV)/bin
 TOOLS := .venv-integrations
 OUT ?= out
 
-.PHONY: reproduce test integrations lint slow clean
+.PHONY: reproduce test browser integrations lint slow clean
 
 reproduce: $(VENV)/ready
 	$(BIN)/possibleworlds reproduce --out $(OUT)/quick
 
 test: lint
 	$(BIN)/pytest -n auto --dist worksteal
+
+browser: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group browser
+	npm install --silent --no-save --prefix $(VENV) axe-core@4.14.0
 
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
