@@ -179,7 +179,8 @@ function showDecision(result) {
   showAnswer(follows, follows ? "It follows." : "It does not follow.", explain(argument, result));
   if (document.body.classList.contains("unanswered")) byId("answer").replaceChildren();
   else showSequent();
-  const share = result.refuting ? `${number(result.refuting)} ${result.refuting === 1 ? "refutes" : "refute"} it: ✗.` : "None refutes it.";
+  const verb = result.refuting === 1 ? "refutes" : "refute";
+  const share = result.refuting ? `${number(result.refuting)} ${verb} it: ✗.` : "None refutes it.";
   const rows = `${number(result.rows)} ${result.rows === 1 ? "row" : "rows"}`;
   byId("table-note").textContent = `Each row is a possible world: ${rows}, ${number(result.models)} with true premises. ${share}`;
   showRow();
