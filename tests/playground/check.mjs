@@ -10,6 +10,7 @@ const load = (name) => import(pathToFileURL(`${folder}/${name}.js`));
 const { parse, toText, MEANING, FormulaError } = await load("syntax");
 const { decideNow, assignmentOf, evaluate } = await load("truth");
 const { readNetwork, compile, Evaluator, readLetter, roundWorlds, logProbability } = await load("network");
+const { splitSequent, readArgument } = await load("argument");
 const golden = JSON.parse(readFileSync(goldenFile, "utf8"));
 const networks = JSON.parse(readFileSync(networksFile, "utf8"));
 
@@ -39,6 +40,11 @@ for (const { text, rpn, styles, message, place } of golden.readings) {
   counts.readings++;
   same(text, reading, rpn);
   for (const style in styles ?? {}) same(text, toText(reading, style), styles[style]);
+}
+
+for (const { text, rpns } of golden.sequents) {
+  const { premises, conclusion } = readArgument(...splitSequent(text));
+  same(text, [...premises, conclusion], rpns);
 }
 
 for (const { a, b, countermodel, models } of golden.truth) {

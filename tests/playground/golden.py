@@ -15,7 +15,7 @@ from possibleworlds.data.pairs import Pairs
 from possibleworlds.logic import Formula, FormulaError, parse, to_text
 from possibleworlds.logic.alphabet import ARITY, CONSTANTS
 from possibleworlds.logic.formula import variables_of
-from possibleworlds.logic.syntax import MEANING
+from possibleworlds.logic.syntax import MEANING, parse_sequent
 from possibleworlds.logic.truth import count_models
 from possibleworlds.models.base import Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
@@ -70,6 +70,20 @@ def reading(text: str) -> dict[str, Any]:
         return {"text": text, "message": str(error), "place": error.place}
     styles = {style: to_text(formula, style) for style in STYLES}  # type: ignore[arg-type]
     return {"text": text, "rpn": list(formula.rpn), "styles": styles}
+
+
+def sequents(rng: random.Random) -> list[dict[str, Any]]:
+    """Arguments in one line, with every turnstile, and their premises and conclusion."""
+    rows = []
+    for turnstile in ("|=", "|/=", "⊨", "⊭", "⊢", "∴", "|-", r"\models", r"\not\models", r"\vdash"):
+        for _ in range(20):
+            style = rng.choice(STYLES)
+            formulas = [random_formula(rng, rng.randrange(5), [*"pqr"]) for _ in range(4)]
+            texts = [to_text(f, style) for f in formulas[rng.randrange(4) :]]  # type: ignore[arg-type]
+            text = rng.choice([", ", ";", r"\; ,"]).join(texts[:-1]) + f" {turnstile} {texts[-1]}"
+            premises, conclusion = parse_sequent(text)
+            rows.append({"text": text, "rpns": [list(f.rpn) for f in [*premises, conclusion]]})
+    return rows
 
 
 def truth(rng: random.Random) -> list[dict[str, Any]]:
@@ -130,6 +144,7 @@ def write(path: Path) -> None:
     golden = {
         "meaning": MEANING,
         "readings": [reading(text) for text in texts(rng)],
+        "sequents": sequents(rng),
         "truth": truth(rng),
         "networks": {name: network(name, rng) for name in ("possibleworldnet", "guidedworldnet")},
     }

@@ -6,7 +6,7 @@ import { assignmentOf, DECIDED_VARIABLES, evaluate } from "./truth.js";
 
 const MAX_CHARACTERS = 20_000;
 const MAX_SYMBOLS = 3_000;
-const TURNSTILE = /\|=|⊨|⊢|∴|\\models(?![A-Za-z])|\\vDash(?![A-Za-z])|\\vdash(?![A-Za-z])|\\therefore(?![A-Za-z])/;
+const TURNSTILE = /\|\/?=|\|-|[⊨⊭⊢⊬∴]|(?:\\not\s*)?\\(?:models|n?vDash|n?vdash|therefore)(?![A-Za-z])/;
 const SEPARATOR = /\\[ ,;]|[,;\n]/g; // those after a backslash are LaTeX's spaces
 
 // "p, p -> q |= q" as premises and conclusion; null where there is no turnstile.

@@ -17,7 +17,7 @@ const SLICE = 24; // milliseconds of work before the page may react
 const PAUSE = 60; // milliseconds without typing before the networks begin
 const FRAME = 320; // milliseconds that a step is shown
 const SYMBOLS = {
-  "¬": "not", "∧": "and", "∨": "or", "→": "if, then", "↔": "if and only if",
+  "¬": "not", "∧": "and", "∨": "or", "→": "if, then", "↔": "if and only if", "⊕": "either, or",
   "⊤": "true", "⊥": "false", "(": "open bracket", ")": "close bracket",
 };
 const CHIPS = [
