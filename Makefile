@@ -2,6 +2,7 @@
 #   make reproduce   set up and run all of the paper on a small scale
 #   make test        set up and run the tests, the linter and the type checker
 #   make browser     set up what the tests of the playground need beside Chromium and Node
+#   make docs        set up and build the documentation site in site/
 #   make integrations  set up the tools that we integrate with, apart, and run their tests
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 TOOLS := .venv-integrations
 OUT ?= out
 
-.PHONY: reproduce test browser integrations lint slow clean
+.PHONY: reproduce test browser integrations lint slow clean docs
 
 reproduce: $(VENV)/ready
 	$(BIN)/possibleworlds reproduce --out $(OUT)/quick
@@ -26,6 +27,9 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/zizmor --quiet --offline .github
+
+docs: $(VENV)/ready
+	$(BIN)/mkdocs build --strict
 
 slow: $(VENV)/ready
 	$(BIN)/pytest -m slow
