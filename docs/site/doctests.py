@@ -1,4 +1,4 @@
-"""Let the reference show the examples of docstrings as code, which Markdown would take for quotes."""
+"""Show the examples of docstrings as code in the reference: Markdown would take them for quotes."""
 
 import re
 
