@@ -1,6 +1,8 @@
 """What tests share: random formulas, and the published sets where they are to be had."""
 
 import os
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,10 @@ def official() -> Path:
     if not folder:
         pytest.skip("POSSIBLEWORLDS_OFFICIAL_DATA does not name the folder of the published sets")
     return Path(folder)
+
+
+def wait_for_file(process: "subprocess.Popen[str]", folder: Path, pattern: str) -> None:
+    """Wait until a process has made a file; fail if it ends before."""
+    while not list(folder.rglob(pattern)):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)

@@ -111,6 +111,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from possibleworlds.data.splits import generate_folder
+from tests.conftest import wait_for_file
 from tests.data.test_splits import TINY
 
 def kill(name, written, rows):
@@ -241,8 +242,7 @@ def test_workers_end_with_the_run(how: signal.Signals, all_processes: bool, tmp_
         text=True,
         start_new_session=True,
     )
-    while not list(tmp_path.glob("data/.train.txt.part")):
-        time.sleep(0.05)
+    wait_for_file(running, tmp_path, ".train.txt.*.part")
     time.sleep(0.5)
     if all_processes:
         os.killpg(running.pid, how)
