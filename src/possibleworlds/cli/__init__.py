@@ -5,7 +5,6 @@ and for success, 1 for no and for problems found, 2 for input that cannot be use
 """
 
 import os
-import signal
 import sys
 from typing import Annotated, Any
 
@@ -41,8 +40,6 @@ USAGE_ERROR: Any = typer.BadParameter.__base__
 def main() -> None:
     """Run the command, with one clear line for whatever a user can do wrong."""
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -57,6 +54,9 @@ def main() -> None:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
         fail(f"{error.name} is missing: pip install 'possibleworlds[train]'")
+    except BrokenPipeError:  # whoever read the output has read enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)  # as rich and click do
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is not written yet
         fail(f"{error.filename or 'standard output'}: {error.strerror}")

@@ -4,6 +4,7 @@ A block of groups has its own seed, so that it is the same wherever it is made; 
 one after the other, so that the rows are the same for any number of processes.
 """
 
+import math
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,6 +35,8 @@ LARGEST_BLOCK = {"fourtuples": 128, "naive": 128, "mutated": 16}
 """How many groups are made at once; fewer for a small split."""
 FRUITLESS_BLOCKS = 20
 """After this many blocks of groups without a new row, the generator gives up."""
+MOST_ROUNDS = 16
+"""Of making blocks, about, until their number has doubled."""
 ROWS_OF_STREAM = 10_000
 """A stream comes in blocks like those of a split of this many rows."""
 
@@ -135,24 +138,33 @@ def generate_units(
     spread: OrderedMap = ordered_map,
 ) -> Iterator[T]:
     """Generate the units of a split, without pairs that are in use already, up to renaming."""
-    missing, fruitless = split.rows, 0
-    for block in spread(partial(make_block, split, seed, form), count(), workers):
-        before = missing
-        for unit, keys in block:
-            if not used.add_new(keys):
-                continue
-            yield unit
-            missing -= len(keys)
-            if not missing:
+    make = partial(make_block, split, seed, form)
+    missing, fruitless, blocks = split.rows, 0, 0
+    while True:
+        # No more blocks at a time than are expected to be needed, so that none is made in vain. The
+        # first one shows how many rows a block gives.
+        made = split.rows - missing
+        needed = math.ceil(missing * blocks / made) if made else 1
+        until = blocks + max(needed, blocks // MOST_ROUNDS)
+        for block in spread(make, range(blocks, until), workers):
+            before = missing
+            for unit, keys in block:
+                if not used.add_new(keys):
+                    continue
+                yield unit
+                missing -= len(keys)
+                if not missing:
+                    return
+            if split.method == "exam":
                 return
-        if split.method == "exam":
-            return
-        fruitless = fruitless + 1 if missing == before else 0
-        if fruitless == FRUITLESS_BLOCKS:
-            raise UserError(
-                f"{split.name}: only {split.rows - missing} of {split.rows} rows are to be found, "
-                "different up to renaming, with these variables and operators"
-            )
+            fruitless = fruitless + 1 if missing == before else 0
+            if fruitless == FRUITLESS_BLOCKS:
+                rows = f"{split.rows - missing} of {split.rows} rows"
+                raise UserError(
+                    f"{split.name}: only {rows} are to be found, different up to renaming, "
+                    "with these variables and operators"
+                )
+        blocks = until
 
 
 def generate_pairs(split: Split, seed: int, used: KeySet, workers: int) -> Pairs:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import chain, islice
 from types import FrameType
 from typing import Protocol, TypeVar
 
@@ -83,8 +84,14 @@ class OrderedMap(Protocol):
 
 
 def ordered_map(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
-    """Yield the results of the tasks, in their order, computed by a number of processes."""
-    if workers == 1:
+    """Yield the results of the tasks, in their order, computed by a number of processes.
+
+    There are no more processes than tasks, and none but this one for a single task.
+    """
+    left = iter(tasks)
+    first = list(islice(left, workers))
+    workers, tasks = len(first), chain(first, left)
+    if workers <= 1:
         yield from map(function, tasks)
         return
     pool = ProcessPoolExecutor(workers, initializer=begin_worker, initargs=(os.getpid(),))

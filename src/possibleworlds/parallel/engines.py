@@ -106,6 +106,7 @@ class LocalEngine:
     def __init__(self, workers: int) -> None:
         self.slots = workers
         self.running: dict[str, tuple[Any, Connection]] = {}
+        self.not_started: dict[str, Any] = {}
 
     @cached_property
     def context(self) -> Any:
@@ -125,21 +126,25 @@ class LocalEngine:
         """Start a call under a name."""
         ours, theirs = self.context.Pipe(duplex=False)
         process = self.context.Process(target=serve, args=(theirs, function, arguments))
-        process.start()
+        try:
+            process.start()
+        except (OSError, EOFError) as error:  # the server has died, which the next call replaces
+            self.not_started[name] = WorkerDied(f"its process did not start: {reason(error)}")
+        else:
+            self.running[name] = process, ours
         theirs.close()
-        self.running[name] = process, ours
 
     def wait(self, seconds: float) -> dict[str, Any]:
         """Return outcomes of calls by name, once there is one or the time is over."""
         names = {connection: name for name, (_, connection) in self.running.items()}
-        outcomes = {}
-        for connection in wait_for(list(names), seconds):
+        outcomes, self.not_started = self.not_started, {}
+        for connection in wait_for(list(names), 0.0 if outcomes else seconds):
             name = names[connection]  # type: ignore[index]
             process, ours = self.running.pop(name)
             try:
                 outcomes[name] = ours.recv()
                 process.join()
-            except EOFError:
+            except (EOFError, OSError):
                 process.join()
                 outcomes[name] = WorkerDied(describe_exit(process.exitcode))
             ours.close()
