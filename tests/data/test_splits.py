@@ -23,6 +23,7 @@ from possibleworlds.data.splits import (
 )
 from possibleworlds.errors import UserError
 from possibleworlds.storage import sha256
+from tests.conftest import wait_for_file
 
 TINY = paper_layout(200, 40, 40, 40, 40, 20)
 
