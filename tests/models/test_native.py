@@ -280,8 +280,11 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     flags += ["-ffp-contract=fast", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}"]
     sources = [str(source / name) for name in ("module.c", "plan.c")]
     subprocess.run([compiler, *flags, *sources, "-o", str(built)], check=True)
-    find = [compiler, "-print-file-name=libasan.so"]
-    library = subprocess.run(find, check=True, capture_output=True, text=True).stdout.strip()
+    # With the library of C++, without which the sanitizer cannot let torch's exceptions through.
+    libraries = " ".join(
+        subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
+        for name in ("libasan.so", "libstdc++.so")
+    )
     start = (
         "import importlib.machinery, importlib.util, sys, pytest\n"
         "import possibleworlds.models.trees as trees\n"
@@ -290,9 +293,10 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
         "trees._kernel = module = importlib.util.module_from_spec(spec)\n"
         "loader.exec_module(module)\n"
         "sys.modules['possibleworlds.models.trees._kernel'] = module\n"
-        f"sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '-x', {__file__!r}]))\n"
+        "options = ['-q', '-x', '--capture=sys', '-p', 'no:cacheprovider']\n"
+        f"sys.exit(pytest.main([*options, {__file__!r}]))\n"
     )
-    environment = {**os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
+    environment = {**os.environ, "LD_PRELOAD": libraries, "ASAN_OPTIONS": "detect_leaks=0"}
     environment["OMP_NUM_THREADS"] = "1"
     done = subprocess.run([sys.executable, "-c", start], env=environment, timeout=1800)
     assert done.returncode == 0
