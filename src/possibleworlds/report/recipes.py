@@ -19,6 +19,7 @@ class RunRecipe:
     """How a run can be repeated, and what to expect."""
 
     run: str
+    name: str
     model: str
     command: str
     seed: int
@@ -40,6 +41,7 @@ def recipe(run: Run, material: Material) -> RunRecipe:
         words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
     return RunRecipe(
         run=str(run.path),
+        name=run.path.name,
         model=run.model,
         command=join([*words, "--seed", str(run.seed)]),
         seed=run.seed,

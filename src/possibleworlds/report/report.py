@@ -8,10 +8,11 @@ import torch
 from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS, WORLDS
 from possibleworlds.parallel import StopRequestedError, ordered_map
+from possibleworlds.report import appendix
+from possibleworlds.report import sections as sections_of
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.page import Picture, to_html, to_markdown
 from possibleworlds.report.runs import Group
-from possibleworlds.report.sections import make_sections
 from possibleworlds.report.tables import SAMPLED_SPLITS, collect
 from possibleworlds.storage import write_text
 from possibleworlds.training.evaluations import (
@@ -70,14 +71,26 @@ def write_report(request: ReportRequest, out: Path, log: Callable[[str], None]) 
     """Write report.html, report.md, report.json and the figures; give the page."""
     material = Material(request)
     tables = collect(material, log)
-    sections = make_sections(tables, material)
+    sections = [
+        sections_of.summary_section(tables),
+        sections_of.results_section(tables, material),
+        sections_of.size_section(tables, material),
+        sections_of.errors_section(tables, material),
+        sections_of.sampling_section(tables, material),
+        sections_of.worlds_section(tables, material),
+        sections_of.permutation_section(tables),
+        sections_of.curves_section(tables, material),
+        sections_of.one_sided_section(tables),
+        appendix.data_section(tables, material),
+        appendix.repeat_section(tables, material),
+    ]
     try:
         (out / "figures").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from None
     for part in (part for section in sections for part in section.parts):
         if isinstance(part, Picture):
-            write_text(out / part.file, part.svg.decode())
+            write_text(out / part.file, part.svg())
     write_text(out / "report.json", tables.to_json())
     write_text(out / "report.md", to_markdown(tables.title, sections))
     write_text(out / PAGE, to_html(tables.title, sections))

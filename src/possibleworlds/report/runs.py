@@ -19,6 +19,7 @@ from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import names
 from possibleworlds.paper import SPLITS
 from possibleworlds.training.checkpoint import RUN, RunRecord, read_history, read_run
+from possibleworlds.training.evaluation import interval
 from possibleworlds.training.evaluations import Evaluations, are_numbers, read_evaluations
 
 NUMBERS = "batch_size", "permute_symbols"
@@ -32,12 +33,17 @@ class SeedMean:
     mean: float
     spread: float | None
     values: list[float]
+    interval: tuple[float, float] | None = None
+    """The 95 % interval of an accuracy that follows from the number of rows alone."""
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> "SeedMean":
-        """Compute mean and standard deviation."""
+    def of(cls, values: Iterable[float], rows: int | None = None) -> "SeedMean":
+        """Compute mean and standard deviation, and the interval of an accuracy on some rows."""
         each = list(values)
-        return cls(statistics.fmean(each), statistics.stdev(each) if len(each) > 1 else None, each)
+        mean = statistics.fmean(each)
+        spread = statistics.stdev(each) if len(each) > 1 else None
+        # Seeds are evaluated on the same rows, so that more seeds do not make it narrower.
+        return cls(mean, spread, each, interval(round(mean * rows), rows) if rows else None)
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,8 @@ class Group:
         """Average the accuracy on a file, where all runs were evaluated on it."""
         if not all(key in run.evaluations for run in self.runs):
             return None
-        return SeedMean.of(run.evaluations[key]["accuracy"] for run in self.runs)
+        rows = self.first.evaluations[key].get("rows")
+        return SeedMean.of((run.evaluations[key]["accuracy"] for run in self.runs), rows)
 
     @cached_property
     def keys(self) -> list[str]:

@@ -5,13 +5,15 @@ and is what report.json stores.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
+from math import sqrt
 from typing import Any
 
 import possibleworlds
 from possibleworlds.data.files import read_pairs
+from possibleworlds.data.pairs import Pair
 from possibleworlds.data.statistics import (
     FileStatistics,
     SplitStatistics,
@@ -21,17 +23,20 @@ from possibleworlds.data.statistics import (
     sample_truth_tables,
     split_statistics,
 )
-from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, TABLE_1, TABLE_2
+from possibleworlds.paper import PERMUTATION_GAIN, SAMPLING_ON_HARD, SPLITS, TABLE_1, TABLE_2
 from possibleworlds.report.material import TESTS, DataFolder, Material
 from possibleworlds.report.recipes import RunRecipe, recipe
 from possibleworlds.report.runs import CurvePoint, Group, Run, SeedMean
-from possibleworlds.training.evaluations import split_key
+from possibleworlds.training.evaluation import interval
+from possibleworlds.training.evaluations import MOST_ERRORS, digest, evaluation_key, split_key
 
 TITLE = "Can neural networks understand logical entailment?"
 SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")
 """The test sets where a few random rows of the truth table do not decide every pair."""
 BIAS_ROWS = 50_000
 """As many rows as in the paper's Tables 3 and 4, since chi-squared grows with them."""
+FEWEST_ROWS = 100
+"""Sizes with fewer pairs are put together, as an accuracy of so few would be noise."""
 METHOD_NAMES = {"fourtuples": "4-tuples"}
 
 
@@ -69,6 +74,11 @@ class SizeBin:
     accuracy: float
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval that follows from the number of rows."""
+        return interval(round(self.accuracy * self.rows), self.rows)
+
+    @property
     def label(self) -> str:
         """The range, like 5-9 or 3."""
         return f"{self.low}" if self.low == self.high else f"{self.low}-{self.high}"
@@ -84,6 +94,14 @@ class SizeRow:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """A difference of two accuracies on the same test set."""
+
+    difference: float
+    half_width: float | None  # of the 95 % interval that follows from the number of rows
+
+
+@dataclass(frozen=True)
 class PermutationRow:
     """What symbol permutation does for a network."""
 
@@ -91,7 +109,7 @@ class PermutationRow:
     with_permutation: SeedMean
     without_permutation: SeedMean
     gain: float
-    gain_on_tests: dict[str, float]
+    gain_on_tests: dict[str, Gain]
     paper_gain: list[float] | None  # from and to, where the paper names it
 
 
@@ -138,6 +156,17 @@ class SamplingRow:
 
 
 @dataclass(frozen=True)
+class ErrorRow:
+    """A pair that a network got wrong."""
+
+    model: str
+    file: str
+    premise: str
+    conclusion: str
+    entails: bool  # what is true, not what the network said
+
+
+@dataclass(frozen=True)
 class DataRow:
     """A data set: Table 1 for its files, and the biases of its training data."""
 
@@ -162,6 +191,7 @@ class Tables:
     permutation: list[PermutationRow]
     learning_curves: list[LearningCurve]
     one_sided: list[OneSidedRow]
+    errors: list[ErrorRow]
     data: list[DataRow]
     repeat: list[RunRecipe]
 
@@ -203,6 +233,7 @@ def collect(material: Material, log: Callable[[str], None]) -> Tables:
             if group.curve
         ],
         one_sided=one_sided(material),
+        errors=[row for group in material.one_each for row in errors(group, material)],
         data=[data_row(folder) for folder in material.folders],
         repeat=[recipe(run, material) for run in material.used],
     )
@@ -274,13 +305,36 @@ def merged(bins: Iterable[SizeBin], width: int = 0) -> list[SizeBin]:
     ]
 
 
+def wide_enough(bins: Sequence[SizeBin]) -> list[SizeBin]:
+    """Widen bins until each has rows enough to say something, from small sizes to large ones."""
+    wide: list[SizeBin] = []
+    for part in bins:
+        if wide and wide[-1].rows < FEWEST_ROWS:
+            part = joined(wide.pop(), part)
+        wide.append(part)
+    if len(wide) > 1 and wide[-1].rows < FEWEST_ROWS:
+        last = wide.pop()
+        wide.append(joined(wide.pop(), last))
+    return wide
+
+
+def joined(left: SizeBin, right: SizeBin) -> SizeBin:
+    """Put two neighbouring bins together."""
+    rows = left.rows + right.rows
+    correct = left.rows * left.accuracy + right.rows * right.accuracy
+    return SizeBin(left.low, right.high, rows, correct / rows)
+
+
 def permutation_row(on: Group, off: Group) -> PermutationRow:
     """Compare a network trained with and without symbol permutation."""
-    gains: dict[str, float] = {}
+    gains: dict[str, Gain] = {}
     for key in on.keys:
         with_it, without = on.accuracy(key), off.accuracy(key)
         if with_it and without and key.rpartition("/")[2] in TESTS:
-            gains[key] = with_it.mean - without.mean
+            rows = on.first.evaluations[key].get("rows")
+            variance = sum(value.mean * (1 - value.mean) for value in (with_it, without))
+            half_width = 1.96 * sqrt(variance / rows) if rows else None
+            gains[key] = Gain(with_it.mean - without.mean, half_width)
     points = PERMUTATION_GAIN.get(on.model)
     return PermutationRow(
         model=on.model,
@@ -341,9 +395,8 @@ def sampling(
     """Compare sampled rows of the truth table with the network at as many worlds."""
     rows: list[SamplingRow] = []
     for folder in folders:
-        for file in folder.files:
-            if file.stem not in SAMPLED_SPLITS:
-                continue
+        by_split = {file.stem: file for file in folder.files}
+        for file in (by_split[split] for split in SPLITS if split in by_split):
             key = f"{folder.name}/{file.stem}"
             paper = SAMPLING_ON_HARD if file.stem == "test_hard" else {}
             rows += [
@@ -358,6 +411,24 @@ def sampling(
                 for count, refuted, accuracy in sample_truth_tables(read_pairs(file)).results()
             ]
     return rows
+
+
+def errors(group: Group, material: Material) -> list[ErrorRow]:
+    """List the shortest pairs of the test sets that a network got wrong."""
+    shortest: list[tuple[int, str, Pair]] = []
+    for file in (file for folder in material.test_folders for file in folder.files):
+        key = evaluation_key(file)
+        evaluation = group.first.evaluations.get(key, {})
+        wrong = evaluation.get("errors") or []
+        if evaluation.get("sha256") == digest(file) and wrong:
+            pairs = dict(zip(range(max(wrong) + 1), read_pairs(file), strict=False))
+            in_file = [pairs[row] for row in wrong if row in pairs]
+            shortest += [(len(pair.a) + len(pair.b), key, pair) for pair in in_file]
+    shortest.sort(key=lambda item: item[:2])
+    return [
+        ErrorRow(group.model, key, str(pair.premise), str(pair.conclusion), bool(pair.label))
+        for _, key, pair in shortest[:MOST_ERRORS]
+    ]
 
 
 def data_row(folder: DataFolder) -> DataRow:

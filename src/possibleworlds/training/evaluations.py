@@ -11,14 +11,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from possibleworlds.data.files import read
 from possibleworlds.errors import UserError
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import load_model
+from possibleworlds.training.evaluation import Evaluation
 from possibleworlds.training.predictor import Network
 
 EVALUATION = "evaluation.json"
+MOST_ERRORS = 10
+"""How many of the rows that a network got wrong are kept, the shortest first."""
 
 Evaluations = dict[str, dict[str, Any]]
 
@@ -46,6 +51,9 @@ def read_evaluations(run: Path) -> Evaluations:
 def is_evaluation(value: Any) -> bool:
     """Whether a value is an evaluation, as far as it will be used."""
     if not isinstance(value, dict) or not are_numbers([value.get("accuracy")]):
+        return False
+    errors = value.get("errors", [])
+    if not isinstance(errors, list) or not all(isinstance(row, int) for row in errors):
         return False
     parts = [value.get("by_variables", {}), value.get("by_operators", {})]
     return all(
@@ -98,8 +106,16 @@ def dataset(file: Path) -> Dataset:
 def evaluate_task(task: EvaluationTask) -> dict[str, Any]:
     """Evaluate a run on a file."""
     data = dataset(task.file)
-    evaluation = Network(load_model(task.run)).evaluate(data, worlds=task.worlds)
-    return {**evaluation.to_json(), "sha256": digest(task.file)}
+    network = Network(load_model(task.run))
+    right = network.predict(data, worlds=task.worlds) == data.pairs.label
+    lengths = np.diff(data.pairs.offsets)
+    wrong = np.flatnonzero(~right)
+    sizes = lengths[data.pairs.left[wrong]] + lengths[data.pairs.right[wrong]]
+    return {
+        **Evaluation.of(right, data.pairs).to_json(),
+        "errors": wrong[np.argsort(sizes, kind="stable")][:MOST_ERRORS].tolist(),
+        "sha256": digest(task.file),
+    }
 
 
 def store(task: EvaluationTask, evaluation: dict[str, Any]) -> None:
