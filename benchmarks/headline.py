@@ -28,7 +28,7 @@ from pages import FIGURES, replace_part
 
 from possibleworlds.data.files import data_files, read, read_pairs
 from possibleworlds.logic.truth import sample_refuting_bits
-from possibleworlds.models import Model
+from possibleworlds.models import Model, Options
 from possibleworlds.paper import TABLE_2
 from possibleworlds.storage import write_json
 from possibleworlds.training.batches import Dataset
@@ -79,13 +79,23 @@ def sampled(file: Path, rows: int) -> float:
     return right / total
 
 
+def gradient_search(model: Model) -> Options:
+    """Options for gradient steps alone, without annealing."""
+    return Options(steps=model.settings.steps) if model.has_steps else Options()
+
+
+def n_evaluations(model: Model) -> int:
+    """The number of worlds that a pair is evaluated in by that search."""
+    return with_worlds(model).n_worlds() * ((gradient_search(model).steps or 0) + 1)
+
+
 def own_answers(model: Model, file: Path) -> dict[str, float]:
     """What a network says of a file, and which worlds make it say so."""
     data = Dataset(read(file))
     start = time.process_time()
-    found = views(model, data)
+    found = views(model, data, options=gradient_search(model))
     seconds = time.process_time() - start
-    visits = with_worlds(model).evaluations()
+    visits = n_evaluations(model)
     entailed = [view for view, label in zip(found, data.pairs.label, strict=True) if label]
     others = [view for view, label in zip(found, data.pairs.label, strict=True) if not label]
     fooled = sum(view.probability <= 0.5 for view in entailed)
@@ -106,9 +116,9 @@ def certified_answers(model: Model, file: Path) -> dict[str, float]:
     """What a network says of a file where it needs a checked countermodel to say no."""
     data = Dataset(read(file))
     start = time.process_time()
-    answers = [found is None for found in certify(model, data)]
+    answers = [found is None for found in certify(model, data, options=gradient_search(model))]
     seconds = time.process_time() - start
-    visits = PATIENCE * with_worlds(model).evaluations()
+    visits = PATIENCE * n_evaluations(model)
     right = sum(a == bool(y) for a, y in zip(answers, data.pairs.label, strict=True))
     return {
         "accuracy": right / len(data),

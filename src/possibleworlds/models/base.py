@@ -29,6 +29,10 @@ class Options:
     """The number of worlds of a PossibleWorldNet."""
     steps: int | None = None
     """The number of gradient steps of guided worlds."""
+    budget: int | None = None
+    """The number of worlds that a pair may be evaluated in by the search of guided worlds."""
+    share_budget: bool = False
+    """Whether what refuted pairs leave of their budget goes to the other pairs of the batch."""
     first_world: int = 0
     """The number of worlds of an earlier evaluation, which are not drawn again."""
     progress: float = 1.0
@@ -62,7 +66,7 @@ class Model(nn.Module, ABC):
     has_worlds: ClassVar[bool] = False
     """Whether the network evaluates pairs in worlds, whose number `Options.worlds` changes."""
     has_steps: ClassVar[bool] = False
-    """Whether these worlds move, by a number of steps that `Options.steps` changes."""
+    """Whether these worlds move, as far as `Options.steps` or `Options.budget` allow."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__()
@@ -92,6 +96,7 @@ class Model(nn.Module, ABC):
         for value, supported, what, minimum in (
             (options.worlds, cls.has_worlds, "worlds", 1),
             (options.steps, cls.has_steps, "worlds that move", 0),
+            (options.budget, cls.has_steps, "worlds that move", 1),
         ):
             if value is None:
                 continue

@@ -10,7 +10,7 @@ A network picks the view that it needs; each is computed when it is first used:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -101,6 +101,16 @@ class Batch:
         first = torch.from_numpy(lengths[0::2]).to(self.device)[:, None]
         positions = torch.arange(sequences.symbols.shape[1], device=self.device)
         return sequences, (positions >= first) & sequences.present
+
+    def select(self, pairs: Tensor) -> Batch:
+        """Make a batch of some of the pairs."""
+        return replace(self, left=self.left[pairs], right=self.right[pairs])
+
+    @cached_property
+    def variables(self) -> Tensor:
+        """Which variables each pair has, (pairs, 26)."""
+        of_tree = self.symbol_frequencies[:, N_OPERATORS:] > 0
+        return of_tree[self.left] | of_tree[self.right]
 
     @property
     def _both_sides(self) -> Ints:

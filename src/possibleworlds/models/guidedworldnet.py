@@ -2,18 +2,21 @@
 
 Each pair starts from random worlds of its own. They move down the gradient of
 z = W_f [sat3(w, A), sat3(w, B)] + b_f, which is the lower the more w speaks against "A entails B",
-and the product is taken over the worlds where they arrive. The search knows no logic, only what the
-network has learnt.
+and the product is taken over the worlds where they arrive. An evaluation takes only a few such
+steps and goes on by annealing (annealing.py), until a world refutes the entailment or a budget is
+spent; the best world then decides. The search knows no logic, only what the network has learnt.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from possibleworlds.models.annealing import Chains, anneal, component_weights
 from possibleworlds.models.base import DEFAULT_OPTIONS, Options
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.possibleworldnet import (
@@ -29,7 +32,9 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     """Sizes of a GuidedWorldNet, and how far its worlds move."""
 
     worlds: int = 64
-    steps: int = 24  # T
+    flips: int = 15  # of annealing for each variable of a pair; 0 for gradient steps alone
+    descent_steps: int = 4  # of the gradient, before annealing
+    steps: int = 24  # T, of the gradient alone
     step_length: float = 0.5
     unguided_fraction: float = 0.5  # of training, at first, with worlds that do not move
     # Then each batch has a search of its own, with longer steps than those of an evaluation: worlds
@@ -38,13 +43,14 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     training_steps: int = 12  # uniform from 1 to this
     training_worlds: int = 64  # log-uniform from a quarter of this to this, and fewer where
     training_evaluations: int = 256  # worlds x (steps + 1) would exceed this
+    training_flips: int = 0  # of annealing after these steps, uniform from 0 to this
 
 
 class GuidedWorldNet(PossibleWorldNet):
     """The paper's PossibleWorldNet, with worlds guided by its own gradient."""
 
     name: ClassVar[str] = "guidedworldnet"
-    summary: ClassVar[str] = "worlds moved by gradient towards a countermodel"
+    summary: ClassVar[str] = "worlds that search for a countermodel"
     citation: ClassVar[str] = (
         "this package; after Evans et al. 2018, "
         '"Can Neural Networks Understand Logical Entailment?"'
@@ -56,7 +62,12 @@ class GuidedWorldNet(PossibleWorldNet):
         "validation_rows": 2000,
         "evaluations": 8,
     }
-    may_be_zero: ClassVar[frozenset[str]] = PossibleWorldNet.may_be_zero | {"steps"}
+    may_be_zero: ClassVar[frozenset[str]] = PossibleWorldNet.may_be_zero | {
+        "steps",
+        "descent_steps",
+        "flips",
+        "training_flips",
+    }
     search_space: ClassVar[dict[str, list[Any]]] = {
         **PossibleWorldNet.search_space,
         "worlds": [32, 64],
@@ -66,27 +77,61 @@ class GuidedWorldNet(PossibleWorldNet):
 
     has_steps: ClassVar[bool] = True
 
-    def n_steps(self, options: Options = DEFAULT_OPTIONS) -> int:
-        """Return the number of steps that each world of an evaluation is moved."""
-        return self.settings.steps if options.steps is None else options.steps
+    def anneals(self, options: Options = DEFAULT_OPTIONS) -> bool:
+        """Whether an evaluation anneals; otherwise worlds only follow the gradient."""
+        return options.budget is not None or (options.steps is None and self.settings.flips > 0)
 
-    def evaluations(self, options: Options = DEFAULT_OPTIONS) -> int:
-        """Return how many worlds a pair is evaluated in: each once a step, and where it ends."""
-        return self.n_worlds(options) * (self.n_steps(options) + 1)
+    def worlds_per_round(self, options: Options = DEFAULT_OPTIONS) -> int:
+        """Return how many worlds a search in rounds draws at a time."""
+        return (
+            self.n_worlds(options) if self.anneals(options) else super().worlds_per_round(options)
+        )
 
     def imagine(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Imagined:
         """Evaluate each pair in worlds that a search has led to; 0 steps are the plain model."""
-        steps = self.n_steps(options)
+        steps = self.settings.steps if options.steps is None else options.steps
         unguided = self.training and options.progress < self.settings.unguided_fraction
-        if steps == 0 or unguided:
+        if unguided or (steps == 0 and (self.training or not self.anneals(options))):
             return super().imagine(batch, options)
         pairs = len(batch.left)
         if self.training:
             n, steps = self.draw_search()
             return self.search_and_evaluate(batch, self.draw_worlds(pairs, n), steps)
         # All pairs start from the same worlds, so that none depends on the rest of the batch.
-        worlds = self.draw_worlds(1, self.n_worlds(options), first_world=options.first_world)
-        return self.search_and_evaluate(batch, worlds.expand(pairs, -1, -1), steps)
+        n = min(self.n_worlds(options), options.budget or self.n_worlds(options))
+        worlds = self.draw_worlds(1, n, first_world=options.first_world).expand(pairs, -1, -1)
+        if self.anneals(options):
+            return self.anneal(batch, worlds, options)
+        return self.search_and_evaluate(batch, worlds, steps)
+
+    @torch.no_grad()
+    def anneal(self, batch: Batch, worlds: Tensor, options: Options) -> Imagined:
+        """Search by a few gradient steps and then by annealing, until refuted or out of budget."""
+        s, n = self.settings, worlds.shape[1]
+        variables = batch.variables
+        steps = s.descent_steps if options.steps is None else options.steps
+        if options.budget is None:
+            budgets = n * (1 + steps + s.flips * variables.sum(1))
+        else:
+            steps = min(steps, options.budget // n - 1)
+            budgets = torch.full((len(variables),), options.budget)
+        start = self.search_and_evaluate(batch, worlds, steps)
+        chains = Chains.start(*start[:2], evaluations=n * (1 + steps))
+        weights = component_weights(self.w4, variables.to(self.w4))
+        anneal(chains, self.evaluator(batch), weights, budgets, options.share_budget)
+        return Imagined(chains.best_worlds, chains.best_z, chains.evaluations, best_alone=True)
+
+    def evaluator(self, batch: Batch) -> Callable[[Tensor, Tensor], Tensor]:
+        """Return a function that computes z for some pairs, and orders their nodes only once."""
+        part, part_rows = batch, torch.arange(len(batch.left))
+
+        def evaluate(rows: Tensor, worlds: Tensor) -> Tensor:
+            nonlocal part, part_rows
+            if not torch.equal(rows, part_rows):
+                part, part_rows = batch.select(rows), rows
+            return self.evaluate(part, worlds)
+
+        return evaluate
 
     def draw_search(self) -> tuple[int, int]:
         """Draw the numbers of worlds and of steps for a batch of training."""
@@ -98,9 +143,25 @@ class GuidedWorldNet(PossibleWorldNet):
     def search_and_evaluate(self, batch: Batch, worlds: Tensor, steps: int) -> Imagined:
         """Move each pair's worlds towards a refutation, and evaluate it where they arrive."""
         worlds = self.round_worlds(self.search(batch, worlds, steps))
+        if self.training and self.settings.training_flips:
+            worlds = self.anneal_in_training(batch, worlds)
+        return Imagined(worlds, self.evaluate(batch, worlds))
+
+    @torch.no_grad()
+    def anneal_in_training(self, batch: Batch, worlds: Tensor) -> Tensor:
+        """Return the best worlds of a random number of flips, whether they refute or not."""
+        flips = int(torch.randint(self.settings.training_flips + 1, ()))
+        chains = Chains.start(worlds, self.evaluate(batch, worlds), evaluations=0)
+        weights = component_weights(self.w4, batch.variables.to(self.w4))
+        budgets = torch.full((len(worlds),), flips * worlds.shape[1])
+        anneal(chains, self.evaluator(batch), weights, budgets, stop_refuted=False)
+        return chains.best_worlds
+
+    def evaluate(self, batch: Batch, worlds: Tensor) -> Tensor:
+        """Compute z of each pair in its own worlds (pairs, n, k), (pairs, n)."""
         parameters = self.parameters_of_sat3
         as_left, as_right = scores(batch, worlds, parameters, self.workspace, private=True)
-        return Imagined(worlds, as_left[0::2] + as_right[1::2] + self.f.bias)
+        return as_left[0::2] + as_right[1::2] + self.f.bias
 
     @torch.no_grad()
     def search(self, batch: Batch, worlds: Tensor, steps: int) -> Tensor:

@@ -48,8 +48,16 @@ class PossibleWorldNetSettings:
 class Imagined(NamedTuple):
     """The worlds in which pairs were evaluated, and how well each agrees with "A entails B"."""
 
-    worlds: Tensor  # [rows, n, k], or [1, n, k] where all pairs have the same
-    z: Tensor  # [rows, n], negative where the world refutes "A entails B"
+    worlds: Tensor  # (rows, n, k), or (1, n, k) where all pairs have the same
+    z: Tensor  # (rows, n), negative where the world refutes "A entails B"
+    evaluations: Tensor | None = None  # (rows,), of a search that ends early; else n
+    best_alone: bool = False
+    """Whether the best world decides: those of a long search are no sample to multiply over."""
+
+    @property
+    def log_probs(self) -> Tensor:
+        """log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
+        return all_worlds(self.z.amin(1, keepdim=True) if self.best_alone else self.z)
 
 
 class PossibleWorldNet(Model):
@@ -97,9 +105,9 @@ class PossibleWorldNet(Model):
         worlds: int = self.settings.worlds if options.worlds is None else options.worlds
         return worlds
 
-    def evaluations(self, options: Options = DEFAULT_OPTIONS) -> int:
-        """Return how many worlds a pair is evaluated in."""
-        return self.n_worlds(options)
+    def worlds_per_round(self, options: Options = DEFAULT_OPTIONS) -> int:
+        """Return how many worlds a search in rounds draws at a time."""
+        return max(1, self.n_worlds(options) // 4)
 
     def draw_worlds(self, *shape: int, first_world: int = 0) -> Tensor:
         """Draw worlds uniform on [-1, 1]^k, [*shape, k]."""
@@ -126,7 +134,7 @@ class PossibleWorldNet(Model):
 
     def log_probs(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Tensor:
         """Compute what `forward` does, with any number of worlds."""
-        return all_worlds(self.imagine(batch, options).z)
+        return self.imagine(batch, options).log_probs
 
     def imagine(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Imagined:
         """Evaluate each pair in random worlds, the same ones for all."""

@@ -18,7 +18,7 @@ from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.logic.formula import variables_of
 from possibleworlds.logic.truth import evaluate_bits
 from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
-from possibleworlds.models.possibleworldnet import PossibleWorldNet, all_worlds
+from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.evaluation import EVALUATION_SEED
 
@@ -79,8 +79,9 @@ def views(
     for rows, batch in data.in_order_of_size():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            worlds, z = network.imagine(batch, options)
-        probability = all_worlds(z)[:, 1].double().exp().tolist()
+            imagined = network.imagine(batch, options)
+        probability = imagined.log_probs[:, 1].double().exp().tolist()
+        worlds, z = imagined.worlds, imagined.z
         lowest = worlds.expand(len(rows), -1, -1)[torch.arange(len(rows)), z.argmin(1)]
         best = network.assignments(lowest).cpu().numpy()
         for row, p, one in zip(rows.tolist(), probability, best, strict=True):
@@ -102,7 +103,7 @@ def certify(
     network = with_worlds(model).eval()
     countermodels: list[Assignment | None] = [None] * len(data)
     limit = PATIENCE * network.n_worlds(options)
-    part_size = max(1, limit // PATIENCE // 4)  # after which pairs that are refuted need no more
+    part_size = network.worlds_per_round(options)  # after which refuted pairs need no more
     open_rows = np.arange(len(data))
     for start in range(0, limit, part_size):
         if not len(open_rows):
