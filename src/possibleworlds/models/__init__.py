@@ -44,10 +44,10 @@ class CallableModule(ModuleType):
         """List the networks: names, what each is, where it is from.
 
         >>> import possibleworlds as pw
-        >>> for model in pw.models()[-2:]:
+        >>> for model in pw.models()[:2]:
         ...     print(model.name, "-", model.summary)
-        possibleworldnet - A and B evaluated in many imagined worlds
-        guidedworldnet - worlds moved by gradient towards a countermodel
+        linear-bow - mean of the symbols' vectors, a linear layer
+        mlp-bow - mean of the symbols' vectors, an MLP
         """
         return ModelTable(entries().values())
 
