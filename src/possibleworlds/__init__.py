@@ -109,10 +109,13 @@ def evaluate(
     )
 
 
-def load(run: "str | Path", model: "type[Model] | None" = None) -> "Network":
+def load(
+    run: "str | Path", model: "type[Model] | None" = None, *, trust: bool = False
+) -> "Network":
     """Load a pretrained network by its name, or the network of a run folder.
 
-    `model` is the class of a network of your own, whose name alone the folder holds.
+    `model` is the class of a network of your own, of which the folder holds only the name. With
+    `trust` that class is imported, which runs its code: not for a stranger's folder.
 
     >>> import possibleworlds as pw
     >>> pw.load("possibleworldnet").decide("p & q", "q").entails
@@ -120,7 +123,7 @@ def load(run: "str | Path", model: "type[Model] | None" = None) -> "Network":
     """
     from possibleworlds.training import predictor
 
-    return predictor.load(run, model)
+    return predictor.load(run, model, trust)
 
 
 __version__ = "0.2.0"

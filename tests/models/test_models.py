@@ -258,7 +258,10 @@ def test_a_thousand_operators_are_no_limit() -> None:
 )
 def test_unknown_networks_are_refused(name: str, problem: str) -> None:
     with pytest.raises(UserError, match=problem):
-        resolve(name)
+        resolve(name, trust=True)
+    if ":" in name:
+        with pytest.raises(UserError, match="is no network of this package: it would import"):
+            resolve(name)
 
 
 def test_settings_are_checked() -> None:

@@ -48,6 +48,9 @@ EngineName = Annotated[
     Literal["local", "ray"], Option("--engine", help="Processes of this machine, or a Ray cluster.")
 ]
 Address = Annotated[str | None, Option(help="Address of a Ray cluster on other machines.")]
+Trust = Annotated[
+    bool, Option("--trust", help="Import the class that the run names, which runs its code.")
+]
 Run = Annotated[str, Argument(metavar="RUN", help="A run folder, or a pretrained network.")]
 Files = Annotated[list[Path], Argument(metavar="FILE...", help="Data files or folders.")]
 DataFolder = Annotated[Path, Option(metavar="DIR", help="Has train.txt and validate.txt.")]
@@ -134,8 +137,8 @@ def in_words(assignment: dict[str, bool]) -> str:
     return ", ".join(f"{v} {'true' if x else 'false'}" for v, x in assignment.items())
 
 
-def load_run(run: str, worlds: int | None, steps: int | None) -> "Network":
+def load_run(run: str, worlds: int | None, steps: int | None, trust: bool) -> "Network":
     """Load a trained network; raise UserError if it cannot be evaluated with these options."""
-    network = possibleworlds.load(run)
+    network = possibleworlds.load(run, trust=trust)
     network.options(worlds, steps)
     return network

@@ -29,6 +29,7 @@ def entails(
     worlds: console.Worlds = None,
     steps: console.Steps = None,
     certify: console.Certify = False,
+    trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
     """Decide whether A entails B. Exit code 0 for yes, 1 for no with a countermodel.
@@ -56,7 +57,7 @@ def entails(
         raise UserError("no premise; give A and B, or B and --premise A")
     a = conjunction(premises)
     countermodel = possibleworlds.countermodel(a, conclusion, solver)
-    network = console.load_run(model, worlds, steps) if model else None
+    network = console.load_run(model, worlds, steps, trust) if model else None
     decision = (
         network.decide(a, conclusion, certify, worlds=worlds, steps=steps) if network else None
     )

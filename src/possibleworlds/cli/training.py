@@ -166,6 +166,7 @@ def evaluate(
         Path, Option(metavar="FILE", help="Keep the replies of the language model here.")
     ] = Path("replies.jsonl"),
     concurrency: Annotated[int, Option(min=1, max=256, help="Requests at a time.")] = 8,
+    trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
     """Evaluate a network: its accuracy, with a 95 % interval, and by size of the pairs.
@@ -195,7 +196,7 @@ def evaluate(
         raise UserError("no data files to evaluate on")
     from possibleworlds.training.batches import Dataset
 
-    network = console.load_run(run, worlds, steps)
+    network = console.load_run(run, worlds, steps, trust)
     files = data_files(paths)
     names = console.short_names(files)
     results: dict[Path, Evaluation] = {}
@@ -247,6 +248,7 @@ def predict(
     worlds: console.Worlds = None,
     steps: console.Steps = None,
     certify: console.Certify = False,
+    trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
     """Write the probability that A entails B for each row of data, a line each.
@@ -266,7 +268,7 @@ def predict(
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import log_probabilities
 
-    network = console.load_run(run, worlds, steps)
+    network = console.load_run(run, worlds, steps, trust)
     model, options = network.model, network.options(worlds, steps)
     for file in data_files(paths):
         data = Dataset(read(file))

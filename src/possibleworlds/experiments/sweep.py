@@ -226,7 +226,7 @@ def plan_searches(
     """Plan a search for each network that has none yet, store the plans, and give all searches."""
     hashes = fingerprint(data)
     for model, request in requests.items():  # raises UserError before anything is written
-        grid.complete(resolve(model), {"epochs": request.epochs})
+        grid.complete(resolve(model, trust=True), {"epochs": request.epochs})
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -254,9 +254,9 @@ def make_plans(
 ) -> dict[str, Plan]:
     """Make a plan for each network, by the speed that its candidates have here."""
     points = {
-        model: grid.starting_candidates(resolve(model), request.budget, request.seed)
+        model: grid.starting_candidates(resolve(model, trust=True), request.budget, request.seed)
         if request.budget
-        else grid.sample(resolve(model), MEASURED, request.seed)
+        else grid.sample(resolve(model, trust=True), MEASURED, request.seed)
         for model, request in requests.items()
     }
     if points:
@@ -265,7 +265,7 @@ def make_plans(
     speeds = trials.measure_all(candidates, engine, stop, log)
     plans = {}
     for model, request in requests.items():
-        kind, budget, seed = resolve(model), request.budget, request.seed
+        kind, budget, seed = resolve(model, trust=True), request.budget, request.seed
         plans[model] = (
             grid.halving_plan(kind, budget, seed, points[model], speeds[model])
             if budget
@@ -307,7 +307,8 @@ def run(
             selection = search.selection()
             for name in selection.seeds if selection else ():
                 if name not in failures and pending_tasks(sweep / TRIALS / name, files):
-                    arguments, failed = (sweep, name, files), partial(failures.__setitem__, name)
+                    arguments = sweep, name, files, search.model
+                    failed = partial(failures.__setitem__, name)
                     # Another name than that of the training, which may have ended a moment ago.
                     yield Call(f"{name}/", trials.evaluate_trial, arguments, on_failure=failed)
 

@@ -22,6 +22,7 @@ from possibleworlds.data.files import TRAINING_FILES, fingerprint
 from possibleworlds.errors import BusyError, StorageError, UserError, named
 from possibleworlds.experiments.grid import Settings
 from possibleworlds.experiments.scheduler import Call, run
+from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
 from possibleworlds.parallel.engines import Engine
 from possibleworlds.records import from_json
@@ -174,8 +175,8 @@ def check_visible(*paths: Path) -> None:
             raise UserError(f"{socket.gethostname()} does not see {path}")
 
 
-def evaluate_trial(folder: Path, name: str, files: Sequence[Path]) -> Ending:
-    """Evaluate a trial at its best validation step on every file, each once."""
+def evaluate_trial(folder: Path, name: str, files: Sequence[Path], model: str) -> Ending:
+    """Evaluate a trial of a network at its best validation step on every file, each once."""
     path = folder / TRIALS / name
     check_visible(path, *files)
     lock = acquire_lock(folder / LOCKS / name)
@@ -187,7 +188,7 @@ def evaluate_trial(folder: Path, name: str, files: Sequence[Path]) -> Ending:
         for i, task in enumerate(tasks):
             now = Progress(i / len(tasks), evaluating=evaluation_key(task.file))
             lock.progress = asdict(now)
-            store(task, evaluate_task(task))
+            store(task, evaluate_task(task, resolve(model, trust=True)))
     finally:
         lock.release()
     return "done"

@@ -127,16 +127,26 @@ def summary(name: str) -> str:
     return entries()[name].summary
 
 
-def resolve(name: str) -> "type[Model]":
-    """Import the class of a network, by its name or as `package.module:Class`."""
+def resolve(name: str, trust: bool = False) -> "type[Model]":
+    """Import the class of a network, by its name; or, if trusted, as `package.module:Class`.
+
+    Importing a module runs its code. So only registered networks are imported by themselves; pass
+    `trust` where the user has typed the name, never for one that was read from a file.
+    """
     from possibleworlds.models.base import Model
 
     path = entries()[name].path if name in entries() else name
     module, colon, attribute = path.partition(":")
     if not colon:
         raise UserError(f"no network called {quoted(name)}; known are {', '.join(names())}")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)
+    if name not in entries():
+        if not trust:
+            raise UserError(
+                f"{quoted(name)} is no network of this package: it would import the module "
+                f"{quoted(module)}, which runs its code; --trust (in Python, trust=True) allows it"
+            )
+        if (here := str(Path.cwd())) not in sys.path:
+            sys.path.append(here)
     try:
         cls = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError, TypeError) as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from possibleworlds.errors import UserError
+from possibleworlds.models.registry import names
 from possibleworlds.paper import SPLITS, WORLDS
 from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.report import appendix
@@ -33,7 +34,8 @@ def pending_evaluations(material: Material) -> list[EvaluationTask]:
     pending: dict[EvaluationTask, None] = {}
 
     def add(groups: Iterable[Group], files: Sequence[Path], worlds: int | None = None) -> None:
-        for run in (run for group in groups for run in group.runs):
+        # A class that a run folder names is not imported for a report.
+        for run in (run for group in groups for run in group.runs if run.model in names()):
             pending.update(dict.fromkeys(pending_tasks(run.path, files, worlds)))
 
     add(material.groups, files)

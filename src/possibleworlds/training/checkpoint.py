@@ -261,14 +261,21 @@ def check_fit(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
             raise UserError(f"{path}: {shortened(name)} is {theirs} where the network has {ours}")
 
 
-def load_model(folder: Path, model_class: type[Model] | None = None) -> Model:
-    """Load the network of a run, with the weights of its best validation step."""
+def load_model(folder: Path, model_class: type[Model] | None = None, trust: bool = False) -> Model:
+    """Load the network of a run, with the weights of its best validation step.
+
+    Its class is the one given, or the registered one that run.json names. Another class that
+    run.json names is imported only if the folder is trusted, as that runs its code.
+    """
     record = read_run(folder)
     if record.weights is None:
         raise UserError(f"{folder} has no weights yet: its first evaluation is still to come")
     path = folder / record.weights
     tensors, _ = load_tensors(path)
-    cls = model_class or registry.resolve(record.model)
+    try:
+        cls = model_class or registry.resolve(record.model, trust)
+    except UserError as error:
+        raise UserError(f"{folder / RUN}: {error}") from None
     settings = make_settings(cls, record.settings)
     try:
         # Settings that do not fit the tensors may ask for more memory than there is. So the

@@ -15,6 +15,7 @@ import numpy as np
 
 from possibleworlds.data.files import read
 from possibleworlds.errors import UserError
+from possibleworlds.models.base import Model
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import load_model
@@ -103,10 +104,10 @@ def dataset(file: Path) -> Dataset:
     return Dataset(read(file))
 
 
-def evaluate_task(task: EvaluationTask) -> dict[str, Any]:
-    """Evaluate a run on a file."""
+def evaluate_task(task: EvaluationTask, model: type[Model] | None = None) -> dict[str, Any]:
+    """Evaluate a run on a file; its network is a registered one unless the class is given."""
     data = dataset(task.file)
-    network = Network(load_model(task.run))
+    network = Network(load_model(task.run, model))
     right = network.predict(data, worlds=task.worlds) == data.pairs.label
     lengths = np.diff(data.pairs.offsets)
     wrong = np.flatnonzero(~right)

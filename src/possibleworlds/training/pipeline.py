@@ -54,6 +54,7 @@ class Job:
     """What is to be trained, on what, and where the run is kept."""
 
     model: str | type[Model]
+    """A name or module:Class that the user has typed, which is trusted; or a class."""
     data: Path | TrainingData
     """A folder with train.txt and validate.txt, or pairs in memory."""
     out: Path | None
@@ -68,7 +69,7 @@ class Job:
     @property
     def model_class(self) -> type[Model]:
         """The class of the network."""
-        return resolve(self.model) if isinstance(self.model, str) else self.model
+        return resolve(self.model, trust=True) if isinstance(self.model, str) else self.model
 
     @property
     def model_name(self) -> str:

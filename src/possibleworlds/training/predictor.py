@@ -172,6 +172,6 @@ def to_letters(a: FormulaLike, b: FormulaLike) -> tuple[tuple[str, str, int], di
     return row, {letters[name]: name for name in names}
 
 
-def load(run: str | Path, model: type[Model] | None = None) -> Network:
+def load(run: str | Path, model: type[Model] | None = None, trust: bool = False) -> Network:
     """Load a pretrained network by its name, or that of a run folder."""
-    return Network(load_model(find_run(run), model))
+    return Network(load_model(find_run(run), model, trust))

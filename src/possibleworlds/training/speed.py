@@ -49,7 +49,7 @@ def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Sp
 
     def speed_of(candidate: dict[str, Any]) -> Speed | None:
         try:
-            kind = resolve(model)
+            kind = resolve(model, trust=True)
             settings = RunSettings.read(kind, candidate)
             training = settings.training
             trainer = Trainer(kind(settings.network), training, train_set, validate_set, seed=0)
