@@ -1,6 +1,7 @@
 # Everything from nothing but Python 3.11 and make:
 #   make reproduce   set up and run all of the paper on a small scale
 #   make test        set up and run the tests, the linter and the type checker
+#   make sanitize    build the kernel with sanitizers and run its tests
 #   make browser     set up what the tests of the playground need beside Chromium and Node
 #   make docs        set up and build the documentation site in site/
 #   make integrations  set up the tools that we integrate with, apart, and run their tests
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 TOOLS := .venv-integrations
 OUT ?= out
 
-.PHONY: reproduce test browser integrations lint slow clean docs
+.PHONY: reproduce test browser integrations lint slow sanitize clean docs
 
 reproduce: $(VENV)/ready
 	$(BIN)/possibleworlds reproduce --out $(OUT)/quick
@@ -33,6 +34,9 @@ docs: $(VENV)/ready
 
 slow: $(VENV)/ready
 	$(BIN)/pytest -m slow
+
+sanitize: $(VENV)/ready
+	$(BIN)/pytest -m slow tests/models/test_native.py
 
 integrations: $(TOOLS)/ready
 	HF_HUB_OFFLINE=1 $(TOOLS)/bin/python -m pytest tests/integrations tests/language -m "slow or not slow"
