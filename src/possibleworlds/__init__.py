@@ -87,14 +87,16 @@ def evaluate(
     *,
     worlds: int | None = None,
     steps: int | None = None,
+    budget: int | None = None,
     certify: bool = False,
     progress: bool | None = None,
 ) -> "Evaluation":
     """Compute the accuracy of a network on labelled pairs: in total, by size, and of 4-tuples.
 
     `network` is what `train` or `load` gives, or what `load` takes. `worlds` and `steps` change
-    the numbers of worlds, and of gradient steps, of the networks that have them; `certify` counts
-    a "no" only with a countermodel that was checked.
+    the numbers of worlds, and of gradient steps, of the networks that have them; `budget` is the
+    number of worlds that guided worlds may visit for a pair; `certify` counts a "no" only with a
+    countermodel that was checked.
 
     >>> import possibleworlds as pw
     >>> pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
@@ -105,7 +107,13 @@ def evaluate(
     from possibleworlds.training import pipeline
 
     return pipeline.evaluate(
-        network, pairs, worlds=worlds, steps=steps, certify=certify, progress=progress
+        network,
+        pairs,
+        worlds=worlds,
+        steps=steps,
+        budget=budget,
+        certify=certify,
+        progress=progress,
     )
 
 

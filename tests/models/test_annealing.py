@@ -11,6 +11,7 @@ from torch import Tensor
 
 import possibleworlds
 from possibleworlds.data.pairs import Pairs
+from possibleworlds.errors import UserError
 from possibleworlds.models import Options
 from possibleworlds.models.annealing import COLD, HOT, Chains, anneal, component_weights
 from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
@@ -196,3 +197,16 @@ def test_the_default_search_is_that_of_the_settings() -> None:
     assert (default == log_probabilities(model, data, options=Options(budget=budget))).all()
     model.settings = replace(model.settings, flips=30)
     assert (log_probabilities(model, data)[:, 1] <= default[:, 1] + 1e-6).all()
+
+
+def test_the_budget_from_python() -> None:
+    network = possibleworlds.load("guidedworldnet")
+    assert network.decide("p & q", "q", budget=100).entails
+    decision = network.decide("p | q", "q", budget=100)
+    assert (decision.entails, decision.refutes) == (False, True)
+    assert network.decide("p | q", "q", certify=True, budget=100).refutes
+    pairs = Pairs.of([("pq&", "p", 1), ("pq|", "p", 0)])
+    assert possibleworlds.evaluate(network, pairs, budget=200, progress=False).accuracy == 1
+    for name, budget in (("lstm", 5), ("possibleworldnet", 5), ("guidedworldnet", 0)):
+        with pytest.raises(UserError):
+            possibleworlds.load(name).decide("p", "q", budget=budget)

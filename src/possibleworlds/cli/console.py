@@ -42,7 +42,10 @@ Certify = Annotated[
     bool, Option("--certify", help='Answer "no" only with a countermodel that was checked.')
 ]
 Worlds = Annotated[int | None, Option(help="Number of worlds, if not that of the training.")]
-Steps = Annotated[int | None, Option(help="Number of steps by which guided worlds move.")]
+Steps = Annotated[int | None, Option(help="Number of gradient steps of guided worlds.")]
+SearchBudget = Annotated[
+    int | None, Option("--budget", help="Worlds that guided worlds may visit, a pair on average.")
+]
 Workers = Annotated[int, Option(min=1, show_default="one per core", help="Processes to use.")]
 EngineName = Annotated[
     Literal["local", "ray"], Option("--engine", help="Processes of this machine, or a Ray cluster.")
@@ -137,8 +140,10 @@ def in_words(assignment: dict[str, bool]) -> str:
     return ", ".join(f"{v} {'true' if x else 'false'}" for v, x in assignment.items())
 
 
-def load_run(run: str, worlds: int | None, steps: int | None, trust: bool) -> "Network":
+def load_run(
+    run: str, worlds: int | None, steps: int | None, budget: int | None, trust: bool
+) -> "Network":
     """Load a trained network; raise UserError if it cannot be evaluated with these options."""
     network = possibleworlds.load(run, trust=trust)
-    network.options(worlds, steps)
+    network.options(worlds, steps, budget)
     return network

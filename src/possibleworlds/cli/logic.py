@@ -28,6 +28,7 @@ def entails(
     ] = None,
     worlds: console.Worlds = None,
     steps: console.Steps = None,
+    budget: console.SearchBudget = None,
     certify: console.Certify = False,
     trust: console.Trust = False,
     as_json: console.Json = False,
@@ -46,7 +47,8 @@ def entails(
 
         possibleworlds entails "p -> q" "q -> p" --model guidedworldnet
     """
-    for name, value in (("certify", certify or None), ("worlds", worlds), ("steps", steps)):
+    options = {"certify": certify or None, "worlds": worlds, "steps": steps, "budget": budget}
+    for name, value in options.items():
         if value is not None and model is None:
             raise UserError(f"--{name} is for the answer of a network; the exact one needs none")
     *first, conclusion = map(parse, formulas)
@@ -57,10 +59,10 @@ def entails(
         raise UserError("no premise; give A and B, or B and --premise A")
     a = conjunction(premises)
     countermodel = possibleworlds.countermodel(a, conclusion, solver)
-    network = console.load_run(model, worlds, steps, trust) if model else None
-    decision = (
-        network.decide(a, conclusion, certify, worlds=worlds, steps=steps) if network else None
-    )
+    network = console.load_run(model, worlds, steps, budget, trust) if model else None
+    decision = None
+    if network:
+        decision = network.decide(a, conclusion, certify, worlds=worlds, steps=steps, budget=budget)
     if as_json:
         of_network = {}
         if decision is not None:

@@ -157,6 +157,7 @@ def evaluate(
     ] = None,
     worlds: console.Worlds = None,
     steps: console.Steps = None,
+    budget: console.SearchBudget = None,
     certify: console.Certify = False,
     endpoint: Annotated[
         str | None, Option(metavar="URL", help="Evaluate a language model at a chat endpoint.")
@@ -180,6 +181,8 @@ def evaluate(
 
         possibleworlds evaluate guidedworldnet data/test_exam.txt --certify
 
+        possibleworlds evaluate guidedworldnet data/test_massive.txt --budget 4000
+
         possibleworlds evaluate --endpoint http://127.0.0.1:8000/v1 --model NAME data/test_exam.txt
     """
     from possibleworlds.data.files import data_files, read
@@ -196,7 +199,7 @@ def evaluate(
         raise UserError("no data files to evaluate on")
     from possibleworlds.training.batches import Dataset
 
-    network = console.load_run(run, worlds, steps, trust)
+    network = console.load_run(run, worlds, steps, budget, trust)
     files = data_files(paths)
     names = console.short_names(files)
     results: dict[Path, Evaluation] = {}
@@ -204,7 +207,7 @@ def evaluate(
         for path in files:
             data = Dataset(read(path))
             advance = bars.counter(names[path], len(data))
-            results[path] = network.evaluate(data, worlds, steps, certify, advance)
+            results[path] = network.evaluate(data, worlds, steps, certify, advance, budget)
     print_evaluations(results, certify, as_json)
 
 
@@ -247,6 +250,7 @@ def predict(
     paths: console.Files,
     worlds: console.Worlds = None,
     steps: console.Steps = None,
+    budget: console.SearchBudget = None,
     certify: console.Certify = False,
     trust: console.Trust = False,
     as_json: console.Json = False,
@@ -268,8 +272,8 @@ def predict(
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.evaluation import log_probabilities
 
-    network = console.load_run(run, worlds, steps, trust)
-    model, options = network.model, network.options(worlds, steps)
+    network = console.load_run(run, worlds, steps, budget, trust)
+    model, options = network.model, network.options(worlds, steps, budget)
     for file in data_files(paths):
         data = Dataset(read(file))
         answers: list[tuple[dict[str, Any], str]] = []

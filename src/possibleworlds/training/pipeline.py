@@ -209,6 +209,7 @@ def evaluate(
     *,
     worlds: int | None = None,
     steps: int | None = None,
+    budget: int | None = None,
     certify: bool = False,
     progress: bool | None = None,
 ) -> Evaluation:
@@ -225,7 +226,7 @@ def evaluate(
             done += count
             advance(done)
 
-        return loaded.evaluate(data, worlds, steps, certify, on_rows)
+        return loaded.evaluate(data, worlds, steps, certify, on_rows, budget)
 
 
 def training_data(

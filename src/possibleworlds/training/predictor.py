@@ -39,7 +39,8 @@ class Network:
     """A trained network, which computes how likely A entails B.
 
     `worlds` and `steps` of its methods evaluate a network with worlds with other numbers of worlds
-    and of gradient steps than it was trained with.
+    and of gradient steps than it was trained with. `budget` is the number of worlds that guided
+    worlds may visit for a pair; what refuted pairs leave of it goes to the other pairs.
     """
 
     def __init__(self, model: Model) -> None:
@@ -49,9 +50,9 @@ class Network:
         parameters = sum(weight.numel() for weight in self.model.parameters())
         return f"<Network: {type(self.model).__name__}, {parameters:,} parameters>"
 
-    def options(self, worlds: int | None, steps: int | None) -> Options:
+    def options(self, worlds: int | None, steps: int | None, budget: int | None = None) -> Options:
         """Make evaluation options; raise UserError if the network cannot be evaluated so."""
-        options = Options(worlds=worlds, steps=steps)
+        options = Options(worlds, steps, budget, share_budget=budget is not None)
         self.model.validate_options(options)
         return options
 
@@ -63,9 +64,10 @@ class Network:
         seed: int = EVALUATION_SEED,
         worlds: int | None = None,
         steps: int | None = None,
+        budget: int | None = None,
     ) -> Decision:
         """Decide whether A entails B; certified, "no" only with a countermodel that was checked."""
-        options = self.options(worlds, steps)
+        options = self.options(worlds, steps, budget)
         row, names = to_letters(a, b)
         data = Dataset(Pairs.of([row]))
 
@@ -94,9 +96,10 @@ class Network:
         seed: int = EVALUATION_SEED,
         worlds: int | None = None,
         steps: int | None = None,
+        budget: int | None = None,
     ) -> float | NDArray[np.float64]:
         """Compute P(A entails B) of a pair, or of each of many pairs given as two sequences."""
-        options = self.options(worlds, steps)
+        options = self.options(worlds, steps, budget)
         if isinstance(a, str | Formula) and isinstance(b, str | Formula):
             return float(self._probabilities([(a, b)], seed, options)[0])
         if isinstance(a, str | Formula) or isinstance(b, str | Formula):
@@ -121,9 +124,10 @@ class Network:
         steps: int | None = None,
         certify: bool = False,
         progress: Callable[[int], None] = lambda _: None,
+        budget: int | None = None,
     ) -> NDArray[np.int64]:
         """Predict the label of each row, by the network itself or by certified decisions."""
-        options = self.options(worlds, steps)
+        options = self.options(worlds, steps, budget)
         with single_thread():
             if certify:
                 countermodels = certificate.certify(
@@ -140,12 +144,13 @@ class Network:
         steps: int | None = None,
         certify: bool = False,
         progress: Callable[[int], None] = lambda _: None,
+        budget: int | None = None,
     ) -> Evaluation:
         """Compute the accuracy on labelled pairs."""
         data = pairs if isinstance(pairs, Dataset) else Dataset(pairs)
         if not len(data):
             raise UserError("no pairs to evaluate on")
-        predictions = self.predict(data, worlds, steps, certify, progress)
+        predictions = self.predict(data, worlds, steps, certify, progress, budget)
         return Evaluation.of(predictions == data.pairs.label, data.pairs)
 
 
