@@ -65,7 +65,7 @@ class Visit:
         self.complaints: list[str] = []
         self.page = self.context.new_page()
         self.page.on("console", self.note_console)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("pageerror", lambda error: self.complaints.append(f"{error}\n{error.stack}"))
         self.page.on("request", self.note_request)
         self.page.goto(file.as_uri() + address)
         self.page.wait_for_function(
@@ -86,7 +86,7 @@ class Visit:
     def close(self) -> None:
         """Close the window; nothing went wrong in it."""
         self.context.close()
-        assert self.complaints == []
+        assert self.complaints == [], "\n".join(self.complaints)
 
     def text(self, selector: str) -> str:
         """The text of an element, as it stands in the page."""

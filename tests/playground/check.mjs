@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 
 const [folder, goldenFile, networksFile] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${folder}/${name}.js`));
-const { parse, toText, MEANING, FormulaError } = await load("syntax");
+const { parse, toText, variablesOf, MEANING, FormulaError } = await load("syntax");
 const { decideNow, assignmentOf, evaluate } = await load("truth");
 const { readNetwork, compile, Evaluator, readLetter, roundWorlds, logProbability } = await load("network");
 const { splitSequent, readArgument } = await load("argument");
@@ -63,7 +63,8 @@ for (const [name, { worlds, n, rows }] of Object.entries(golden.networks)) {
     const pair = compile(parse(a), parse(b));
     const evaluator = new Evaluator(network, pair);
     const title = `${name}: ${a} |= ${b}`;
-    same(title, Object.fromEntries(pair.letters), letters);
+    const own = variablesOf(parse(a), parse(b)); // rewriting true and false may add another
+    same(title, Object.fromEntries([...pair.letters].filter(([variable]) => own.includes(variable))), letters);
     let [moved, done] = [Float64Array.from(worlds), 0];
     for (const [count, expected] of Object.entries(steps)) {
       for (; done < Number(count); done++) moved = evaluator.step(moved);

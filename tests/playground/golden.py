@@ -109,7 +109,13 @@ def network(name: str, rng: random.Random) -> dict[str, Any]:
     worlds = np.random.default_rng(0).uniform(-1, 1, (6, model.settings.world_size))
     start = torch.from_numpy(worlds.astype(np.float32))
     drawn = [pair for pairs in samples().values() for pair in rng.sample(pairs, 12)]
-    pairs = [*drawn, ["rain <-> wet", "1 | rain"], *([a, b] for _, a, b in ENTAILMENTS[:40])]
+    pairs = [
+        *drawn,
+        ["rain <-> wet", "1 | rain"],
+        ["1", "0"],
+        ["1", "q"],
+        *([a, b] for _, a, b in ENTAILMENTS[:40]),
+    ]
     rows = [evaluation(model, start, a, b) for a, b, *_ in pairs]
     return {"worlds": start.flatten().tolist(), "n": len(start), "rows": rows}
 

@@ -118,7 +118,7 @@ def test_a_formula_too_long_gets_a_clear_line(at: Visit, text: str, line: str) -
     at.page.fill("#premises", "p")
     at.page.fill("#conclusion", text)
     assert at.text("#conclusion-error p").startswith(line)
-    at.page.evaluate("text => { location.hash = 'a=p&b=' + text }", text)
+    at.page.evaluate("text => { location.hash = 'a=p&b=' + encodeURIComponent(text) }", text)
     at.page.wait_for_timeout(200)
     assert at.text("#conclusion-error p").startswith(line)
     works(at)

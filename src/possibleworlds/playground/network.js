@@ -59,7 +59,8 @@ export function lettersFor(variables) {
 //
 // `places` says which node each place of A and of B is, where they need no rewriting.
 export function compile(a, b) {
-  const letters = lettersFor(variablesOf(a, b));
+  const formulas = [basic(a), basic(b)]; // which may have a variable where there was none
+  const letters = lettersFor(variablesOf(...formulas));
   const [nodes, known] = [[], new Map()];
   const node = (op, left, right) => {
     const key = `${op},${left},${right}`;
@@ -69,8 +70,7 @@ export function compile(a, b) {
     }
     return known.get(key);
   };
-  const placesOf = (formula) => {
-    const rpn = basic(formula);
+  const placesOf = (rpn, length) => {
     const stack = [];
     const places = rpn.map((symbol) => {
       const op = isVariable(symbol) ? -1 : OPERATORS.indexOf(symbol);
@@ -78,9 +78,9 @@ export function compile(a, b) {
       stack.push(node(op, op > 0 ? stack.pop() : -1, right));
       return stack.at(-1);
     });
-    return { root: stack[0], places: rpn.length === formula.length ? places : null };
+    return { root: stack[0], places: rpn.length === length ? places : null };
   };
-  const [inA, inB] = [placesOf(a), placesOf(b)];
+  const [inA, inB] = [placesOf(formulas[0], a.length), placesOf(formulas[1], b.length)];
   return { nodes, letters, a: inA.root, b: inB.root, places: [inA.places, inB.places] };
 }
 
