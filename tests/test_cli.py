@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,9 +10,13 @@ import pytest
 from tests.conftest import wait_for_file
 
 
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, cwd: Path | None = None, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "possibleworlds", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", cwd=cwd, timeout=300, input=stdin
+    )
     assert "Traceback" not in done.stderr
     return done
 
@@ -73,6 +78,10 @@ def test_entails_with_premises_json_and_solver() -> None:
         (["generate", "never", "--variables", "ten"], "not a range"),
         (["generate", "never", "--rows", "7"], "error: 7 rows"),
         (["generate", "never", "--variables", "1-"], "not a range"),
+        (["generate", "never", "--variables", "1-" + 5000 * "9"], "not a range"),
+        (["generate", "never", "--operators", "٣"], "not a range"),
+        (["generate", "never", "--rows", "many"], "'many' is not a number of rows like"),
+        (["entails", "p, q |= r |= s"], "error: premises and conclusion are written like"),
         (["generate", "never", "--rows", "8", "--preset", "small"], "free settings"),
         (["entails", "p", "q", "--solver", "cms"], "error: python-sat has no solver"),
         (["generate", "never", "--preset", "huge"], "huge"),
@@ -95,7 +104,7 @@ def test_show() -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    commands = ["entails", "show", "generate", "verify", "stats"]
+    commands = ["entails", "show", "generate", "label", "published", "verify", "stats"]
     commands += ["train", "evaluate", "predict", "models", "sweep", "report"]
     listed = run("--help").stdout
     for command in commands:
@@ -194,6 +203,72 @@ def test_the_app_holds_every_command_once_it_is_imported() -> None:
         "assert not {'torch', 'matplotlib', 'ray'} & sys.modules.keys()"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    commands = "entails show generate verify stats train evaluate predict models"
+    commands = "entails show generate label published verify stats train evaluate predict models"
     others = ["export", "tasks", "integrations", "playground"]
     assert done.stdout.split() == [*commands.split(), "sweep", "reproduce", "report", *others]
+
+
+def test_premises_and_conclusion_in_one_text() -> None:
+    assert run("entails", "p, p -> q |= q").stdout == "yes: p, p → q ⊨ q\n"
+    assert run("entails", "p, p -> q", "q").stdout == "yes: p, p → q ⊨ q\n"
+    assert run("entails", "|= p | ~p").stdout == "yes: ⊨ p ∨ ¬p\n"
+    answer = run("entails", "p | q |= q").stdout.splitlines()[0]
+    assert run("entails", answer.removeprefix("no: ")).stdout.splitlines()[0] == answer
+
+
+OWN = "rain -> wet, ~wet -> ~rain\np, q, yes\np ^ q, p | q\np, p -> q |= q\n"
+LABELLED = (
+    "(a>b),(~(b)>~(a)),1,0,1,1\np,q,0,1,0,0\n~(((p>q)&(q>p))),(p|q),1,1,1,1\n(p&(p>q)),q,1,1,1,1\n"
+)
+
+
+def test_pairs_of_ones_own_are_labelled(tmp_path: Path) -> None:
+    done = run("label", "-", stdin=OWN)
+    assert (done.returncode, done.stdout) == (0, LABELLED)
+    assert done.stderr == "-:2: the label was 1, but A does not entail B\n"
+    own = tmp_path / "own.txt"
+    own.write_text(OWN, encoding="utf-8")
+    assert run("label", str(own)).stdout == LABELLED
+    labelled = tmp_path / "labelled.txt"
+    labelled.write_text(LABELLED, encoding="utf-8")
+    assert "none" in run("verify", str(labelled)).stdout
+    assert run("label", str(labelled)).stdout == LABELLED
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p,q\np,q,maybe", "-:2: a label is 1 or 0, yes or no, not 'maybe'"),
+        ("p & ,q", "-:1: the formula ends too early"),
+        ("", "-: an empty file"),
+        ("p,q,1,1", "-:1: 4 fields where a line has A,B,E,H1,H2,H3"),
+    ],
+)
+def test_a_bad_pair_of_ones_own_is_named(text: str, message: str) -> None:
+    done = run("label", "-", stdin=text)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_networks_take_pairs_of_ones_own_from_standard_input() -> None:
+    pytest.importorskip("torch")
+    lines = run("predict", "treenet", "-", "--json", stdin=OWN).stdout.splitlines()
+    assert [(line["file"], line["line"]) for line in map(json.loads, lines)] == [
+        ("-", number) for number in (1, 2, 3, 4)
+    ]
+    result = json.loads(run("evaluate", "treenet", "-", "--json", stdin=OWN).stdout)
+    assert (result["file"], result["rows"]) == ("-", 4)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for command in (["stats"], ["verify"], ["evaluate", "treenet"], ["label"]):
+        done = run(*command, str(tmp_path / "pipe"))
+        assert done.returncode == 2
+        assert "not a file; standard input is written -" in done.stderr
+
+
+def test_rows_may_be_given_in_thousands(tmp_path: Path) -> None:
+    assert run("generate", "data", "--rows", "0.4k", cwd=tmp_path).returncode == 0
+    assert len((tmp_path / "data" / "train.txt").read_text().splitlines()) == 400

@@ -11,6 +11,7 @@ import torch
 
 import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS
+from possibleworlds.data.own import to_letters
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.logic import Formula, FormulaError, parse, to_text
 from possibleworlds.logic.alphabet import ARITY, CONSTANTS
@@ -22,7 +23,6 @@ from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.possibleworldnet import PossibleWorldNet, all_worlds
 from possibleworlds.playground.page import FALLACIES, samples
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.predictor import to_letters
 
 STYLES = ("published", "ascii", "unicode", "latex")
 NAMES = [*"pqrstuvwxyz", "rain", "wet_2", "x'", "α", "Ж1", "constructor", "toString", "__proto__"]
@@ -124,7 +124,7 @@ def network(name: str, rng: random.Random) -> dict[str, Any]:
 def evaluation(model: PossibleWorldNet, start: torch.Tensor, a: str, b: str) -> dict[str, Any]:
     """Move worlds in float64, in which errors do not add up, and score them in float32."""
     row, names = to_letters(a, b)
-    _, batch = next(Dataset(Pairs.of([row])).in_order_of_size())
+    _, batch = next(Dataset(Pairs.of([(*row, False)])).in_order_of_size())
     steps: dict[str, Any] = {}
     for count in STEPS if isinstance(model, GuidedWorldNet) else (0,):
         moved = start.double()[None]

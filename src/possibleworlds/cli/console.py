@@ -25,6 +25,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 import possibleworlds
+from possibleworlds.data.files import shown_name
 from possibleworlds.errors import printable
 from possibleworlds.parallel import StopRequestedError, cores
 
@@ -129,10 +130,10 @@ class Bars(Progress):
 def short_names(paths: Iterable[Path]) -> dict[Path, str]:
     """Give files names that tell them apart: with their folder only where that is needed."""
     for parts in (1, 2):
-        names = {path: "/".join(path.parts[-parts:]) for path in paths}
+        names = {path: "/".join(Path(shown_name(path)).parts[-parts:]) for path in paths}
         if len(set(names.values())) == len(names):
             return names
-    return {path: str(path) for path in paths}
+    return {path: shown_name(path) for path in paths}
 
 
 def in_words(assignment: dict[str, bool]) -> str:

@@ -1,15 +1,17 @@
-"""The commands `generate`, `verify` and `stats`: data sets and what they hold."""
+"""The commands `generate`, `label`, `published`, `verify` and `stats`: data sets."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.progress import DownloadColumn
 from typer import Argument, Option
 
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.errors import UserError, printable
+from possibleworlds.errors import UserError, printable, quoted
 
 if TYPE_CHECKING:
     from possibleworlds.data.statistics import FileStatistics, SplitStatistics
@@ -22,10 +24,19 @@ Bounds = Annotated[str | None, Option(metavar="LOW-HIGH", help="Free setting, el
 
 def parse_range(text: str) -> tuple[int, int]:
     """Read the bounds of a text like 1-10, or 5."""
-    bounds = text.split("-")
-    if len(bounds) > 2 or not all(bound.isdecimal() for bound in bounds):
-        raise UserError(f"{text!r} is not a range like 1-10")
-    return int(bounds[0]), int(bounds[-1])
+    if not re.fullmatch(r"[0-9]{1,9}(-[0-9]{1,9})?", text):
+        raise UserError(f"{quoted(text)} is not a range like 1-10")
+    first, _, last = text.partition("-")
+    return int(first), int(last or first)
+
+
+def parse_count(text: str) -> int:
+    """Read a number like 20000, 20_000, 20k or 1.5M."""
+    match = re.fullmatch(r"([0-9][0-9_,]{0,14}(?:\.[0-9]{1,9})?)([kKmM]?)", text)
+    if not match:
+        raise UserError(f"{quoted(text)} is not a number of rows like 20000 or 20k")
+    scale = {"": 1, "k": 1_000, "m": 1_000_000}[match[2].lower()]
+    return round(float(re.sub("[_,]", "", match[1])) * scale)
 
 
 @app.command()
@@ -38,7 +49,7 @@ def generate(
     variables: Bounds = None,
     operators: Bounds = None,
     rows: Annotated[
-        int | None, Option(help="Free setting: rows of the training split, else 100,000.")
+        str | None, Option(help="Free setting: rows of the training split, else 100k.")
     ] = None,
     method: Annotated[
         Literal["fourtuples", "naive", "mutated"] | None,
@@ -74,8 +85,7 @@ def generate(
         if preset:
             raise UserError("a preset has settings of its own; give it, or free settings")
         bounds = parse_range(variables or "1-10"), parse_range(operators or "1-10")
-        rows = 100_000 if rows is None else rows
-        chosen = splits.free_splits(rows, *bounds, method or "fourtuples")
+        chosen = splits.free_splits(parse_count(rows or "100k"), *bounds, method or "fourtuples")
     spread = make_map(engine, address)
     with console.resumable("the same command, given again, finishes the rest"), Bars() as bars:
         pruned = data_files(prune_against or [])
@@ -83,6 +93,57 @@ def generate(
             folder, chosen, seed, workers, force, pruned, bars.show, spread
         )
     log(f"{sum(split['rows'] for split in manifest['splits'].values()):,} rows in {folder}")
+
+
+@app.command()
+def label(paths: console.Files) -> None:
+    """Decide pairs of your own: write them as data, with labels and heuristics.
+
+    A line is A,B or A,B,label in any notation, or premises and conclusion like p, p -> q |= q; the
+    file - is standard input. Each is written as A,B,E,H1,H2,H3 in the published form, for which
+    variables get the names a to z. Labels that are wrong are put right, and named.
+
+    Examples:
+
+        possibleworlds label mine.txt > labelled.txt
+
+        echo "rain -> wet, ~wet -> ~rain" | possibleworlds label -
+    """
+    from possibleworlds.data.files import data_files, format_rows, read_pairs, shown_name
+    from possibleworlds.logic import entails
+
+    for path in data_files(paths):
+        for number, pair in enumerate(read_pairs(path), 1):
+            truth = entails(pair.premise, pair.conclusion)
+            if truth != pair.label:
+                verb = "entails" if truth else "does not entail"
+                log(f"{shown_name(path)}:{number}: the label was {pair.label:d}, but A {verb} B")
+            print(format_rows([(pair.a, pair.b, truth)]), end="")
+
+
+@app.command()
+def published(
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder to fill.")],
+    source: Annotated[
+        str | None, Option(metavar="URL", help="A mirror, instead of the public repository.")
+    ] = None,
+) -> None:
+    """Download the six sets for validation and test that were published with the paper.
+
+    They come from github.com/google-deepmind/logical-entailment-dataset, 2 MB in all, and are
+    checked against their SHA-256. Run again, the command continues an interrupted download.
+
+    Examples:
+
+        possibleworlds published published
+
+        possibleworlds evaluate treenet published/test_easy.txt
+    """
+    from possibleworlds.data.published import FILES, SOURCE, download
+
+    with console.resumable("the same command continues"), Bars(DownloadColumn()) as bars:
+        new = download(folder, source or SOURCE, bars.show)
+    log(f"{len(FILES)} files in {folder}, {new} of them new; the SHA-256 of each is right")
 
 
 @app.command()

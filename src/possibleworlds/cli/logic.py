@@ -10,17 +10,26 @@ import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import log
 from possibleworlds.errors import UserError
-from possibleworlds.logic.alphabet import AND, SYMBOLS
-from possibleworlds.logic.formula import Formula
-from possibleworlds.logic.syntax import Style, parse, to_text
+from possibleworlds.logic.alphabet import SYMBOLS
+from possibleworlds.logic.formula import Formula, conjunction
+from possibleworlds.logic.syntax import (
+    TURNSTILE,
+    Style,
+    parse,
+    parse_premises,
+    parse_sequent,
+    to_text,
+)
 
 app = console.new_group()
 STYLES: tuple[Style, ...] = get_args(Style)
 
 
-@app.command()
+@app.command(context_settings={"allow_extra_args": True})
 def entails(
-    formulas: Annotated[list[str], Argument(metavar="[A] B", help="Premise and conclusion.")],
+    context: typer.Context,
+    a: Annotated[str, Argument(metavar="A", help="The premise; or all in one text, A |= B.")],
+    b: Annotated[str | None, Argument(metavar="B", help="The conclusion.")] = None,
     premise: Annotated[list[str] | None, Option(help="A further premise.")] = None,
     solver: Annotated[str | None, Option(help="A solver of python-sat, such as minisat22.")] = None,
     model: Annotated[
@@ -43,6 +52,8 @@ def entails(
 
         possibleworlds entails "p & q" "q"
 
+        possibleworlds entails "rain, rain -> wet |= wet"
+
         possibleworlds entails "wet" --premise "rain -> wet" --premise "rain"
 
         possibleworlds entails "p -> q" "q -> p" --model guidedworldnet
@@ -51,18 +62,17 @@ def entails(
     for name, value in options.items():
         if value is not None and model is None:
             raise UserError(f"--{name} is for the answer of a network; the exact one needs none")
-    *first, conclusion = map(parse, formulas)
-    if len(first) > 1:
+    if context.args:
         raise UserError("more than two formulas; give further premises with --premise")
-    premises = [*first, *map(parse, premise or [])]
-    if not premises:
-        raise UserError("no premise; give A and B, or B and --premise A")
-    a = conjunction(premises)
-    countermodel = possibleworlds.countermodel(a, conclusion, solver)
+    premises, conclusion = read_arguments(a, b, premise or [])
+    countermodel = possibleworlds.countermodel(premises, conclusion, solver)
     network = console.load_run(model, worlds, steps, budget, trust) if model else None
     decision = None
     if network:
-        decision = network.decide(a, conclusion, certify, worlds=worlds, steps=steps, budget=budget)
+        whole = conjunction(premises)
+        decision = network.decide(
+            whole, conclusion, certify, worlds=worlds, steps=steps, budget=budget
+        )
     if as_json:
         of_network = {}
         if decision is not None:
@@ -73,7 +83,7 @@ def entails(
     style, (yes, no) = signs()
     word, sign = ("yes", yes) if countermodel is None else ("no", no)
     left = ", ".join(to_text(formula, style) for formula in premises)
-    print(f"{word}: {left} {sign} {to_text(conclusion, style)}")
+    print(f"{word}: {left} {sign} {to_text(conclusion, style)}".replace(":  ", ": "))
     if countermodel is not None:
         print(f"countermodel: {console.in_words(countermodel)}")
     if decision is not None:
@@ -97,12 +107,17 @@ def signs() -> tuple[Style, tuple[str, str]]:
     return "unicode", ("⊨", "⊭")
 
 
-def conjunction(formulas: list[Formula]) -> Formula:
-    """Join all the formulas by ∧."""
-    rpn = list(formulas[0].rpn)
-    for formula in formulas[1:]:
-        rpn += [*formula.rpn, AND]
-    return Formula(tuple(rpn))
+def read_arguments(a: str, b: str | None, more: list[str]) -> tuple[list[Formula], Formula]:
+    """Read premises and conclusion: A B, or "A |= B", or B alone with --premise A."""
+    further = list(map(parse, more))
+    if b is not None:
+        return [*(parse_premises(a) or [parse(a)]), *further], parse(b)
+    if TURNSTILE.search(a):
+        premises, conclusion = parse_sequent(a)
+        return [*premises, *further], conclusion
+    if not further:
+        raise UserError('no premise; give A and B, or "A |= B", or B and --premise A')
+    return further, parse(a)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
+from possibleworlds.data.files import shown_name
 from possibleworlds.errors import UserError
 
 if TYPE_CHECKING:
@@ -216,13 +217,13 @@ def print_evaluations(results: "dict[Path, Evaluation]", certify: bool, as_json:
     names = console.short_names(results)
     if as_json:
         for path, result in results.items():
-            console.print_json({"file": str(path), "certified": certify, **result.to_json()})
+            console.print_json({"file": shown_name(path), "certified": certify, **result.to_json()})
         return
     lines = []
     for path, result in results.items():
         low, high = result.interval
         shown = f"{result.accuracy:.2%}", f"{low:.2%} - {high:.2%}"
-        lines.append((path, f"{result.rows:,}", *shown))
+        lines.append((shown_name(path), f"{result.rows:,}", *shown))
     console.print_table(("file", "rows", "accuracy", "95 % interval"), lines)
     for what in ("variables", "operators"):
         print()
@@ -278,7 +279,7 @@ def predict(
         data = Dataset(read(file))
         answers: list[tuple[dict[str, Any], str]] = []
         with Bars() as bars:
-            advance = bars.counter(file.name, len(data))
+            advance = bars.counter(shown_name(file), len(data))
             if certify:
                 for refuting in certificate.certify(model, data, progress=advance, options=options):
                     text = "yes" if refuting is None else f"no: {console.in_words(refuting)}"
@@ -289,7 +290,7 @@ def predict(
                 answers = [({"probability": p}, f"{p:.6f}") for p in probabilities]
         for line, (answer, text) in enumerate(answers, 1):
             if as_json:
-                console.print_json({"file": str(file), "line": line, **answer})
+                console.print_json({"file": shown_name(file), "line": line, **answer})
             else:
                 print(text)
 

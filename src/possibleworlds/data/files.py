@@ -1,12 +1,23 @@
-"""Reading and writing the published line format, `A,B,E,H1,H2,H3`."""
+"""Reading and writing the published line format, `A,B,E,H1,H2,H3`; and reading people's own pairs.
 
+The path `-` stands for standard input.
+"""
+
+import atexit
+import shutil
+import stat
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from possibleworlds.data.heuristics import Heuristics, Literals, literals, nothing_new
+from possibleworlds.data.own import is_own, read_own
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
@@ -74,13 +85,22 @@ def parse_line(line: str) -> tuple[Pair, Heuristics]:
     return pair, (bool(h1), bool(h2), bool(h3))
 
 
-def raw_lines(path: Path) -> Iterator[str]:
-    """Iterate over the lines of a data file, whatever bytes they hold."""
+@contextmanager
+def open_lines(path: Path) -> Iterator[IO[bytes]]:
+    """Open a data file; raise UserError if it is none, such as a pipe, which may never end."""
     try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-            yield from file
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            raise UserError(f"{path}: not a file; standard input is written -")
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
+
+
+def raw_lines(path: Path) -> Iterator[str]:
+    """Iterate over the lines of a data file, whatever bytes they hold."""
+    with open_lines(path) as file:
+        yield from TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="\n")
 
 
 def read_pairs(path: Path) -> Iterator[Pair]:
@@ -88,12 +108,12 @@ def read_pairs(path: Path) -> Iterator[Pair]:
     number = 0
     for number, line in enumerate(raw_lines(path), 1):
         try:
-            pair, _ = parse_line(line)
+            pair = read_own(line) if is_own(line) else parse_line(line)[0]
         except UserError as error:
-            raise UserError(f"{path}:{number}: {error}") from None
+            raise UserError(f"{shown_name(path)}:{number}: {error}") from None
         yield pair
     if not number:
-        raise UserError(f"{path}: an empty file")
+        raise UserError(f"{shown_name(path)}: an empty file")
 
 
 def read(path: str | Path, rows: int | None = None) -> Pairs:
@@ -120,9 +140,10 @@ def in_blocks(lines: Iterator[T]) -> Iterator[list[T]]:
 
 
 def data_files(paths: list[Path]) -> list[Path]:
-    """List data files, each once; a folder stands for the .txt files in it."""
+    """List data files, each once; a folder stands for the .txt files in it, - for what is piped."""
     files: dict[Path, Path] = {}
     for path in paths:
+        path = spooled_input() if path == Path("-") else path
         inside = sorted(path.glob("*.txt")) if path.is_dir() else [path]
         if not inside:
             raise UserError(f"{path}: a folder without .txt files")
@@ -131,10 +152,24 @@ def data_files(paths: list[Path]) -> list[Path]:
     return list(files.values())
 
 
+@cache
+def spooled_input() -> Path:
+    """Copy standard input to a file that is removed when the process ends, and give its path."""
+    folder = tempfile.mkdtemp(prefix="possibleworlds-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / "stdin.txt"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
+
+
+def shown_name(path: Path) -> str:
+    """Give the name of a data file as a user knows it."""
+    is_piped = spooled_input.cache_info().currsize and path == spooled_input()
+    return "-" if is_piped else str(path)
+
+
 def count_lines(path: Path) -> int:
     """Count the lines of a file."""
-    try:
-        with path.open("rb") as file:
-            return sum(1 for _ in file)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
+    with open_lines(path) as file:
+        return sum(1 for _ in file)

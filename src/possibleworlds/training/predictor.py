@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from possibleworlds.data.own import to_letters
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
-from possibleworlds.logic.alphabet import LETTERS
-from possibleworlds.logic.formula import Formula, variables_of
-from possibleworlds.logic.syntax import parse
+from possibleworlds.logic.formula import Formula
 from possibleworlds.models.base import Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training import certificate
@@ -69,7 +68,7 @@ class Network:
         """Decide whether A entails B; certified, "no" only with a countermodel that was checked."""
         options = self.options(worlds, steps, budget)
         row, names = to_letters(a, b)
-        data = Dataset(Pairs.of([row]))
+        data = Dataset(Pairs.of([(*row, False)]))
 
         def rename(assignment: dict[str, bool]) -> dict[str, bool]:
             return {names[v]: value for v, value in assignment.items() if v in names}
@@ -113,7 +112,7 @@ class Network:
     ) -> NDArray[np.float64]:
         if not pairs:
             return np.empty(0)
-        data = Dataset(Pairs.of([to_letters(a, b)[0] for a, b in pairs]))
+        data = Dataset(Pairs.of([(*to_letters(a, b)[0], False) for a, b in pairs]))
         with single_thread():
             return np.exp(log_probabilities(self.model, data, seed, options=options)[:, 1])
 
@@ -152,29 +151,6 @@ class Network:
             raise UserError("no pairs to evaluate on")
         predictions = self.predict(data, worlds, steps, certify, progress, budget)
         return Evaluation.of(predictions == data.pairs.label, data.pairs)
-
-
-def to_letters(a: FormulaLike, b: FormulaLike) -> tuple[tuple[str, str, int], dict[str, str]]:
-    """Bring a pair into the networks' vocabulary: a row of data, and what each letter stands for.
-
-    Variables of other names become letters that are still free. A letter that only serves to
-    write a constant, ⊤ as p ∨ ¬p, stands for nothing.
-
-    >>> to_letters("rain & q", "⊤")
-    (('aq&', 'pp~|', 0), {'a': 'rain', 'q': 'q'})
-    """
-    a, b = parse(a), parse(b)
-    names = variables_of(a.rpn, b.rpn)
-    a, b = a.basic(), b.basic()
-    every_name = variables_of(a.rpn, b.rpn)
-    if len(every_name) > len(LETTERS):
-        raise UserError(f"{len(every_name)} variables; the networks know {len(LETTERS)}")
-    free = iter(sorted(set(LETTERS) - set(every_name)))
-    letters = {
-        name: name if len(name) == 1 and name in LETTERS else next(free) for name in every_name
-    }
-    row = "".join(a.rename(letters).rpn), "".join(b.rename(letters).rpn), 0
-    return row, {letters[name]: name for name in names}
 
 
 def load(run: str | Path, model: type[Model] | None = None, trust: bool = False) -> Network:
