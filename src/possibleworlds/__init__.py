@@ -6,7 +6,7 @@ from possibleworlds.data.files import read
 from possibleworlds.data.generation import generate, stream
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.data.splits import paper_splits
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UndecidedError, UserError
 from possibleworlds.language import score, tasks
 from possibleworlds.logic import (
     Formula,
@@ -139,6 +139,7 @@ __all__ = [
     "Formula",
     "Pair",
     "Pairs",
+    "UndecidedError",
     "UserError",
     "count_models",
     "countermodel",

@@ -16,6 +16,13 @@ class StorageError(UserError):
     """A file cannot be written, say because the disk is full: no fault of what was to be in it."""
 
 
+class UndecidedError(UserError):
+    """The time for an exact answer ran out; the command line exits with code 3."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"undecided after {seconds:g} s")
+
+
 def printable(text: str) -> str:
     """A text with nothing that would move the cursor."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text)

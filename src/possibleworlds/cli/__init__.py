@@ -1,12 +1,14 @@
 """The command `possibleworlds`: parse the arguments, call the package, print.
 
 Data goes to standard output, words for people beside it to standard error. Exit codes: 0 for yes
-and for success, 1 for no and for problems found, 2 for input that cannot be used.
+and for success, 1 for no and for problems found, 2 for input that cannot be used, 3 for an
+exact answer that was not found in time.
 """
 
 import os
+import select
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -21,7 +23,7 @@ from possibleworlds.cli import (
     training,
 )
 from possibleworlds.cli.console import fail
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UndecidedError, UserError
 
 app = typer.Typer(
     name="possibleworlds",
@@ -44,6 +46,9 @@ def main() -> None:
         code = app(standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code)
+    except UndecidedError as error:
+        print(error)
+        sys.exit(3)
     except UserError as error:
         fail(str(error))
     except USAGE_ERROR as error:
@@ -54,9 +59,12 @@ def main() -> None:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
         fail(f"{error.name} is missing: pip install 'possibleworlds[train]'")
-    except BrokenPipeError:  # whoever read the output has read enough of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)  # as rich and click do
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # typer makes code 1 of it, an answer
+            end_broken_pipe()
+        raise
+    except BrokenPipeError:
+        end_broken_pipe()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is not written yet
         fail(f"{error.filename or 'standard output'}: {error.strerror}")
@@ -66,6 +74,20 @@ def main() -> None:
         if "allocate memory" not in str(error):
             raise
         fail("not enough memory for that")
+
+
+def end_broken_pipe() -> NoReturn:
+    """End quietly if nobody reads standard output any more, as after `| head`; else fail."""
+    has_reader = False
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(1, select.POLLOUT)
+        events = poll.poll(0)
+        has_reader = not any(event & (select.POLLERR | select.POLLHUP) for _, event in events)
+    if has_reader:
+        fail("a helper process has died")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is not written yet
+    sys.exit(128 + 13)  # as a command that SIGPIPE ends
 
 
 def version(wanted: bool) -> None:

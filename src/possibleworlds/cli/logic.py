@@ -9,7 +9,7 @@ from typer import Argument, Option
 import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import log
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UndecidedError, UserError
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.logic.syntax import (
@@ -32,6 +32,9 @@ def entails(
     b: Annotated[str | None, Argument(metavar="B", help="The conclusion.")] = None,
     premise: Annotated[list[str] | None, Option(help="A further premise.")] = None,
     solver: Annotated[str | None, Option(help="A solver of python-sat, such as minisat22.")] = None,
+    timeout: Annotated[
+        float | None, Option(metavar="SECONDS", help="Give up after so long, with exit code 3.")
+    ] = None,
     model: Annotated[
         str | None, Option(metavar="RUN", help="Show the answer of this network as well.")
     ] = None,
@@ -42,7 +45,7 @@ def entails(
     trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
-    """Decide whether A entails B. Exit code 0 for yes, 1 for no with a countermodel.
+    """Decide whether A entails B. Exit code 0 for yes, 1 for no with a countermodel, 3 for neither.
 
     Formulas may be written in ASCII, Unicode or LaTeX, with any names for variables. With --model
     the answer of a trained network, a run folder or a pretrained one, is shown beside the exact
@@ -65,7 +68,13 @@ def entails(
     if context.args:
         raise UserError("more than two formulas; give further premises with --premise")
     premises, conclusion = read_arguments(a, b, premise or [])
-    countermodel = possibleworlds.countermodel(premises, conclusion, solver)
+    try:
+        countermodel = possibleworlds.countermodel(premises, conclusion, solver, timeout)
+    except UndecidedError:
+        if as_json:
+            console.print_json({"entails": None, "countermodel": None})
+            raise typer.Exit(3) from None
+        raise
     network = console.load_run(model, worlds, steps, budget, trust) if model else None
     decision = None
     if network:

@@ -5,8 +5,9 @@ from random import Random
 
 from possibleworlds.errors import UserError
 from possibleworlds.logic.formula import Formula, conjunction, variables_of
+from possibleworlds.logic.limits import check_timeout, run_limited
 from possibleworlds.logic.sat import DEFAULT_SOLVER, find_model
-from possibleworlds.logic.syntax import parse, parse_premises, parse_sequent
+from possibleworlds.logic.syntax import parse, parse_premises, parse_sequent, to_text
 from possibleworlds.logic.truth import random_columns, refuting_bits, table_columns
 
 Premises = Formula | str | Sequence[Formula | str]
@@ -32,9 +33,14 @@ def read_sequent(a: Premises, b: Formula | str | None) -> tuple[list[Formula], F
 
 
 def countermodel(
-    a: Premises, b: Formula | str | None = None, solver: str | None = None
+    a: Premises,
+    b: Formula | str | None = None,
+    solver: str | None = None,
+    timeout: float | None = None,
 ) -> dict[str, bool] | None:
     """Find an assignment that makes A true and B false; None where A entails B.
+
+    With a timeout in seconds, UndecidedError is raised if that takes longer.
 
     >>> countermodel("p | q", "p")
     {'p': False, 'q': True}
@@ -43,6 +49,12 @@ def countermodel(
     """
     premises, b = read_sequent(a, b)
     a = conjunction(premises)
+    if timeout is not None:
+        check_timeout(timeout)
+        texts = [to_text(formula, "ascii") for formula in (a, b)]
+        refuting_assignment: dict[str, bool] | None
+        refuting_assignment = run_limited("countermodel", [*texts, solver], timeout)
+        return refuting_assignment
     if solver is not None:
         return find_model([(a, True), (b, False)], solver)
     variables = variables_of(a.rpn, b.rpn)
@@ -60,7 +72,12 @@ def countermodel(
     return find_model([(a, True), (b, False)], DEFAULT_SOLVER)
 
 
-def entails(a: Premises, b: Formula | str | None = None, solver: str | None = None) -> bool:
+def entails(
+    a: Premises,
+    b: Formula | str | None = None,
+    solver: str | None = None,
+    timeout: float | None = None,
+) -> bool:
     """Whether B is true wherever A is; decided by `solver` alone where one is named.
 
     A is one premise or several, and a text may hold both sides:
@@ -68,10 +85,12 @@ def entails(a: Premises, b: Formula | str | None = None, solver: str | None = No
     >>> entails(["p", "p -> q"], "q"), entails("p, p -> q |= q")
     (True, True)
     """
-    return countermodel(a, b, solver) is None
+    return countermodel(a, b, solver, timeout) is None
 
 
-def equivalent(a: Formula | str, b: Formula | str, solver: str | None = None) -> bool:
+def equivalent(
+    a: Formula | str, b: Formula | str, solver: str | None = None, timeout: float | None = None
+) -> bool:
     """Whether A and B are true in the same assignments."""
     a, b = parse(a), parse(b)
-    return entails(a, b, solver) and entails(b, a, solver)
+    return entails(a, b, solver, timeout) and entails(b, a, solver, timeout)

@@ -54,8 +54,13 @@ def find_model(
         if not any(solver in names for key, names in groups.items() if not key.startswith("_")):
             raise UserError(f"python-sat has no solver called {solver!r}")
     clauses, number = tseitin(*asserted)
-    with Solver(name=solver, bootstrap_with=clauses) as running:
-        if not running.solve():
-            return None
-        true = set(running.get_model())
+    try:
+        with Solver(name=solver, bootstrap_with=clauses) as running:
+            if not running.solve():
+                return None
+            true = set(running.get_model())
+    except Exception as error:
+        if "keyboard interrupt" in str(error).lower():  # as python-sat reports Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
     return {variable: i in true for variable, i in number.items()}

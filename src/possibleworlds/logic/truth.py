@@ -10,13 +10,34 @@ from functools import cache
 from random import Random
 
 from possibleworlds.errors import UserError
+from possibleworlds.logic.alphabet import ARITY
 from possibleworlds.logic.formula import Formula, variables_of
-from possibleworlds.logic.syntax import parse
+from possibleworlds.logic.limits import check_timeout, run_limited
+from possibleworlds.logic.syntax import parse, to_text
 
 TABLE_VARIABLES = 20
 """The truth table of this many variables is worked out in one piece (128 KiB a column)."""
 COUNTED_VARIABLES = 30
 """Counting models beyond this many variables is refused rather than left to run for hours."""
+
+
+COUNTED_SYMBOLS = 1 << 42
+"""The same for rows of the truth table times symbols of the formula: about 10 s of one core."""
+TABLE_BYTES = 256 << 20
+"""The memory that the values of sub-formulas may take together."""
+
+
+def stack_depth(rpn: Sequence[str]) -> int:
+    """Count the values that the evaluation of a formula keeps at a time, at most.
+
+    >>> stack_depth("pqr&|"), stack_depth("pq|r&")
+    (3, 2)
+    """
+    depth = deepest = 0
+    for symbol in rpn:
+        depth += 1 - ARITY.get(symbol, 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def evaluate_bits(rpn: Sequence[str], columns: Mapping[str, int], everywhere: int) -> int:
@@ -97,13 +118,33 @@ def sample_refuting_bits(rng: Random, a: Sequence[str], b: Sequence[str], rows: 
     return refuting_bits(a, b, columns, (1 << rows) - 1)
 
 
-def count_models(formula: Formula | str) -> int:
-    """Count the assignments to the formula's own variables that make it true."""
+def count_models(formula: Formula | str, timeout: float | None = None) -> int:
+    """Count the assignments to the formula's own variables that make it true.
+
+    With a timeout in seconds, UndecidedError is raised if that takes longer.
+    """
     formula = parse(formula)
     names = formula.variables
     if len(names) > COUNTED_VARIABLES:
         raise UserError(f"counting the models of {len(names)} variables would take too long")
-    inner, outer = names[:TABLE_VARIABLES], names[TABLE_VARIABLES:]
+    if timeout is not None:
+        check_timeout(timeout)
+        return int(run_limited("count_models", [to_text(formula, "ascii")], timeout))
+    if len(formula.rpn) << len(names) > COUNTED_SYMBOLS:
+        size = f"{len(names)} variables and {len(formula.rpn):,} symbols"
+        raise UserError(f"counting the models of {size} would take too long")
+    return count_rows(formula)
+
+
+def count_rows(formula: Formula | str) -> int:
+    """Count the true rows of a formula's truth table, however long that takes."""
+    formula = parse(formula)
+    names = formula.variables
+    # The stack of values is bounded in memory: a deeper one takes fewer rows of the table at once.
+    in_one_piece = TABLE_VARIABLES
+    while in_one_piece and stack_depth(formula.rpn) << in_one_piece > 8 * TABLE_BYTES:
+        in_one_piece -= 1
+    inner, outer = names[:in_one_piece], names[in_one_piece:]
     everywhere = (1 << (1 << len(inner))) - 1
     columns = dict(zip(inner, table_columns(len(inner)), strict=True))
     total = 0
