@@ -3,7 +3,6 @@ import hashlib
 import itertools
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -282,7 +281,7 @@ def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
     (row,) = tables.by_size(select(runs_in(tmp_path)))
     assert row.bins["variables"] == [tables.SizeBin(3, 3, 200, pytest.approx(0.6))]
     bins = [tables.SizeBin(3, 3, 1, 1.0), tables.SizeBin(4, 4, 3, 0.0)]
-    assert tables.merged(bins, 5) == [tables.SizeBin(0, 4, 4, 0.25)]
+    assert tables.merged(bins, 5) == [tables.SizeBin(3, 4, 4, 0.25)]
 
 
 @pytest.fixture(scope="module")
@@ -720,16 +719,6 @@ def test_labels_of_lines_do_not_cover_each_other(places: list[float]) -> None:
     )
 
 
-@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
-def test_the_script_runs_and_nothing_else_does(report: Path, tmp_path: Path) -> None:
-    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-    command += ["--disable-background-networking", f"--user-data-dir={tmp_path}", "--dump-dom"]
-    done = subprocess.run(
-        [*command, f"file://{report / 'report.html'}"], capture_output=True, text=True, timeout=120
-    )
-    assert '<button type="button">network</button>' in done.stdout
-
-
 def test_bad_folders_are_one_line(tmp_path: Path) -> None:
     run = make_run(tmp_path / "runs" / "a")
     with pytest.raises(UserError, match="none: not a folder"):
@@ -748,6 +737,7 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "written: out/report.html\n")
     assert (tmp_path / "out" / "report.json").exists()
+    assert "<title>" in (tmp_path / "out" / "playground.html").read_text()
     done = subprocess.run(
         [*command, "runs", "--out", "out", "--evaluate"],
         cwd=tmp_path,

@@ -16,7 +16,7 @@ from typer import Argument, Option
 
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.cli.report import evaluate_with_progress
+from possibleworlds.cli.report import evaluate_with_progress, write_pages
 from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS
 from possibleworlds.parallel import stop_requested
@@ -162,7 +162,7 @@ def reproduce(
     from possibleworlds.experiments.reproduce import Reproduction
     from possibleworlds.parallel.engines import LocalEngine
     from possibleworlds.report.material import Material, ReportRequest
-    from possibleworlds.report.report import pending_evaluations, write_report
+    from possibleworlds.report.report import pending_evaluations
 
     chosen = paper(Budget.parse(budget or "10h")) if preset == "paper" else quick()
     words = ["possibleworlds", "reproduce", "--preset", preset, "--out", str(folder)]
@@ -196,7 +196,7 @@ def reproduce(
                 work.train(lengths, lambda done: bars.show("training", round(done), total))
             request = ReportRequest([work.out], work.test_folders, shlex.join(words), chosen.note)
             evaluate_with_progress(pending_evaluations(Material(request)), workers, stop)
-            page = write_report(request, work.out / "report", log)
+            page = write_pages(request, work.out / "report")
             failures = work.failures(searches)
     finally:
         engine.stop()

@@ -14,6 +14,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.parallel import stop_requested
 
 if TYPE_CHECKING:
+    from possibleworlds.report.material import ReportRequest
     from possibleworlds.training.evaluations import EvaluationTask
 
 app = console.new_group()
@@ -45,7 +46,7 @@ def report(
         possibleworlds report runs --out report --data data --data published --evaluate
     """
     from possibleworlds.report.material import Material, ReportRequest
-    from possibleworlds.report.report import pending_evaluations, write_report
+    from possibleworlds.report.report import pending_evaluations
 
     words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     words += [word for folder in data or [] for word in ("--data", str(folder))]
@@ -59,8 +60,18 @@ def report(
             stop_requested(signal.SIGINT, signal.SIGTERM) as stop,
         ):
             evaluate_with_progress(pending_evaluations(material), workers, stop)
+    log(f"written: {write_pages(request, out)}")
+
+
+def write_pages(request: "ReportRequest", out: Path) -> Path:
+    """Write the report, and beside it the playground that it links to; give the report's page."""
+    from possibleworlds.playground.page import save
+    from possibleworlds.report.page import PLAYGROUND
+    from possibleworlds.report.report import write_report
+
     page = write_report(request, out, log)
-    log(f"written: {page}")
+    save(out / PLAYGROUND)
+    return page
 
 
 def evaluate_with_progress(

@@ -327,31 +327,12 @@ def learning_curves(curves: Sequence[LearningCurve], against: str) -> list[Drawi
 
 def permutation(rows: Sequence[PermutationRow]) -> list[Drawing]:
     """Draw validation accuracy without and with symbol permutation, a line for each network."""
-    right, height = WIDTH - 44, 40 + 22 * len(rows)
-    values = [100 * v.mean for r in rows for v in (r.without_permutation, r.with_permutation)]
-    axis = accuracy_axis([Line("", "", [Point(0, value, "") for value in values])])
-
-    def place(value: float) -> float:
-        return RIGHT + axis.at(100 * value) * (right - RIGHT)
-
-    parts = []
-    for tick in axis.ticks:
-        x = place(tick / 100)
-        parts.append(f'<path class="grid" d="M{x:.1f} 20V{height - 20}"/>')
-        parts.append(f'<text class="tick x" x="{x:.1f}" y="{height - 6}">{short(tick)}</text>')
-    for i, row in enumerate(rows):
-        y = 32 + 22 * i
-        without, with_it = place(row.without_permutation.mean), place(row.with_permutation.mean)
-        title = f"{row.model}: {100 * row.without_permutation.mean:.1f} % without, "
-        title += f"{100 * row.with_permutation.mean:.1f} % with permutation"
-        parts.append(
-            f'<g class="line {family_of(row.model)}"><title>{escape(title)}</title>'
-            f'<text class="name before" x="{RIGHT - 10}" y="{y + 4}">{escape(row.model)}</text>'
-            f'<path class="stroke" d="M{without:.1f} {y}H{with_it:.1f}"/>'
-            f'<circle class="hollow" cx="{without:.1f}" cy="{y}" r="4.5"/>'
-            f'<circle cx="{with_it:.1f}" cy="{y}" r="4.5"/>'
-            f'<text class="name" x="{right + 8}" y="{y + 4}">{100 * row.gain:+.1f}</text></g>'
-        )
-    parts.append('<text class="title" x="4" y="12">validation accuracy, %</text>')
-    summary = "Validation accuracy without and with symbol permutation; the table has the numbers"
-    return [Drawing(WIDTH, height, summary, "".join(parts))]
+    lines = []
+    for row in rows:
+        both = (row.without_permutation, "without"), (row.with_permutation, "with permutation")
+        points = [
+            Point(x, 100 * value.mean, f"{name}: {100 * value.mean:.1f} %")
+            for x, (value, name) in enumerate(both)
+        ]
+        lines.append(Line(row.model, family_of(row.model), points))
+    return draw(by_family(lines), Axis("without → with permutation", 0, 1, []))

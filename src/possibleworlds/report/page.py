@@ -238,7 +238,7 @@ def to_html(title: str, sections: Sequence[Section]) -> str:
 {asset("style.css")}{asset("figures.css")}</style>
 </head>
 <body>
-<h1>{escape(title)}</h1>
+<header><h1>{escape(title)}</h1></header>
 <nav>
 {links}
 </nav>

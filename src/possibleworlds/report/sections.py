@@ -348,8 +348,8 @@ def errors_section(tables: Tables, material: Material) -> Section:
         return section
     section.parts.append(
         "The shortest pairs of the test sets that each network (its first seed) got wrong. "
-        "*Try it* opens a pair in the playground, beside this page: "
-        "`possibleworlds playground --save playground.html`."
+        "*Try it* opens a pair in `playground.html` beside this page, with its truth table and "
+        "the worlds of two networks (`possibleworlds playground --save` writes it)."
     )
     columns: dict[str, Callable[[ErrorRow], Any]] = {
         "premise": lambda row: Cell(row.premise, kind="formula"),
@@ -400,7 +400,7 @@ def permutation_section(tables: Tables) -> Section:
         "seeds with": lambda row: len(row.with_permutation.values),
         **{f"gain, {test}": gain_on(test) for test in tests},
     }
-    caption = "Validation accuracy without (hollow) and with (filled) symbol permutation, percent."
+    caption = "Validation accuracy in percent without and with symbol permutation."
     section.parts += [
         "Runs that differ in nothing else; accuracy on validation data, gains in points. Beside a "
         "gain on a test set stands its 95 % interval, from the number of pairs alone. A gain that "

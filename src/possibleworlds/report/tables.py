@@ -291,38 +291,30 @@ def bounds(label: str) -> tuple[int, int]:
     return int(low), int(high or low)
 
 
-def merged(bins: Iterable[SizeBin], width: int = 0) -> list[SizeBin]:
-    """Put together bins of the same range, or that fall into the same range of a width."""
-    totals: dict[tuple[int, int], tuple[int, float]] = {}
+def joined(bins: Sequence[SizeBin]) -> SizeBin:
+    """Put bins together."""
+    rows = sum(part.rows for part in bins)
+    correct = sum(part.rows * part.accuracy for part in bins)
+    return SizeBin(bins[0].low, max(part.high for part in bins), rows, correct / rows)
+
+
+def merged(bins: Iterable[SizeBin], width: int = 1) -> list[SizeBin]:
+    """Put together bins that begin in the same range of sizes, of some width."""
+    ranges: dict[int, list[SizeBin]] = {}
     for part in bins:
-        low = part.low // width * width if width else part.low
-        place = low, (low + width - 1 if width else part.high)
-        rows, correct = totals.get(place, (0, 0.0))
-        totals[place] = rows + part.rows, correct + part.rows * part.accuracy
-    return [
-        SizeBin(low, high, rows, correct / rows)
-        for (low, high), (rows, correct) in sorted(totals.items())
-    ]
+        ranges.setdefault(part.low // width, []).append(part)
+    return [joined(ranges[start]) for start in sorted(ranges)]
 
 
-def wide_enough(bins: Sequence[SizeBin]) -> list[SizeBin]:
-    """Widen bins until each has rows enough to say something, from small sizes to large ones."""
+def wide_enough(bins: Iterable[SizeBin]) -> list[SizeBin]:
+    """Join neighbouring bins until each has rows enough to say something."""
     wide: list[SizeBin] = []
     for part in bins:
-        if wide and wide[-1].rows < FEWEST_ROWS:
-            part = joined(wide.pop(), part)
-        wide.append(part)
+        small = wide and wide[-1].rows < FEWEST_ROWS
+        wide.append(joined([wide.pop(), part]) if small else part)
     if len(wide) > 1 and wide[-1].rows < FEWEST_ROWS:
-        last = wide.pop()
-        wide.append(joined(wide.pop(), last))
+        wide[-2:] = [joined(wide[-2:])]
     return wide
-
-
-def joined(left: SizeBin, right: SizeBin) -> SizeBin:
-    """Put two neighbouring bins together."""
-    rows = left.rows + right.rows
-    correct = left.rows * left.accuracy + right.rows * right.accuracy
-    return SizeBin(left.low, right.high, rows, correct / rows)
 
 
 def permutation_row(on: Group, off: Group) -> PermutationRow:
