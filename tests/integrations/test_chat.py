@@ -154,17 +154,21 @@ def test_an_interrupted_evaluation_goes_on(tmp_path: Path) -> None:
 
 
 def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
-    data = tmp_path / "mine.txt"
+    data = tmp_path / "test_easy.txt"
     Pairs.of(PAIRS).save(data)
     with serving(503) as server:
         command = [sys.executable, "-m", "possibleworlds", "evaluate", "--endpoint", server.url]
-        command += ["--model", "tiny", "--replies", str(tmp_path / "replies.jsonl"), str(data)]
+        command += ["--model", "tiny", "--out", str(tmp_path / "lm"), str(data)]
         for asked in (4, 4):  # the second time nothing is asked again
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             assert "100.00%" in done.stdout
             assert "21 tokens of prompts, 9 of replies" in done.stderr
             assert len(server.requests) == asked
+    report = [sys.executable, "-m", "possibleworlds", "report", str(tmp_path / "lm"), "--out"]
+    done = subprocess.run([*report, str(tmp_path / "report")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "tiny" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
     assert bad.returncode == 2
     assert "not an address" in bad.stderr

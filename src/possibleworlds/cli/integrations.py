@@ -1,5 +1,6 @@
 """Commands for other people's tools: export, tasks, integrations."""
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -155,22 +156,32 @@ def integrations(
 
 
 def evaluate_endpoint(
-    files: list[Path], url: str, model: str, replies: Path, concurrency: int
+    files: list[Path], url: str, model: str, folder: Path | None, concurrency: int
 ) -> "dict[Path, Evaluation]":
-    """Evaluate a language model at a chat endpoint; replies that were kept are not asked again."""
+    """Evaluate a language model at a chat endpoint into a folder that `report` takes as a run.
+
+    Replies that are there already are not asked for again.
+    """
     import numpy as np
 
     from possibleworlds.data.files import read
-    from possibleworlds.integrations.chat import Endpoint, Reply, ReplyCache, evaluate_chat
+    from possibleworlds.integrations.chat import (
+        Endpoint,
+        Reply,
+        ReplyCache,
+        evaluate_chat,
+        store_results,
+    )
     from possibleworlds.training.evaluation import Evaluation
 
     endpoint = Endpoint(url, model, concurrency=concurrency)
     endpoint.validate()
-    cache, names = ReplyCache(replies), short_names(files)
+    out = folder or Path("runs") / re.sub(r"[^\w.-]+", "-", model)
+    cache, names = ReplyCache(out / "replies.jsonl"), short_names(files)
     results: dict[Path, Evaluation] = {}
     prompt_tokens = completion_tokens = unreadable = 0
     with (
-        resumable(f"the replies are in {replies}; the same command continues"),
+        resumable(f"the replies are in {out}; the same command continues"),
         stop_requested(signal.SIGINT, signal.SIGTERM) as stop,
         Bars() as bars,
     ):
@@ -184,9 +195,11 @@ def evaluate_endpoint(
             result = evaluate_chat(endpoint, pairs, cache, progress=count, stop=stop)
             right = np.array([outcome.verdict == "right" for outcome in result.scores])
             results[path] = Evaluation.of(right, pairs)
+            store_results(out, model, path, results[path])
             prompt_tokens += result.prompt_tokens
             completion_tokens += result.completion_tokens
             unreadable += result.unreadable
     log(f"{unreadable:,} replies could not be read, and count as wrong")
     log(f"{prompt_tokens:,} tokens of prompts, {completion_tokens:,} of replies")
+    log(f"kept in {out}; `possibleworlds report` takes it like a run")
     return results

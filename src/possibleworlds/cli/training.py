@@ -164,9 +164,10 @@ def evaluate(
         str | None, Option(metavar="URL", help="Evaluate a language model at a chat endpoint.")
     ] = None,
     model: Annotated[str, Option(help="The language model's name at the endpoint.")] = "",
-    replies: Annotated[
-        Path, Option(metavar="FILE", help="Keep the replies of the language model here.")
-    ] = Path("replies.jsonl"),
+    folder: Annotated[
+        Path | None,
+        Option("--out", metavar="RUN", help="Keep its replies and results here; else runs/NAME."),
+    ] = None,
     concurrency: Annotated[int, Option(min=1, max=256, help="Requests at a time.")] = 8,
     trust: console.Trust = False,
     as_json: console.Json = False,
@@ -193,7 +194,7 @@ def evaluate(
 
         files = data_files([Path(run), *(paths or [])])
         print_evaluations(
-            evaluate_endpoint(files, endpoint, model, replies, concurrency), certify, as_json
+            evaluate_endpoint(files, endpoint, model, folder, concurrency), certify, as_json
         )
         return
     if not paths:

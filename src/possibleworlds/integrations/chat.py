@@ -17,9 +17,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import possibleworlds
 from possibleworlds.data.pairs import Pair
 from possibleworlds.errors import StorageError, UserError, quoted, reason, shortened
 from possibleworlds.language.item import Item
@@ -28,6 +29,10 @@ from possibleworlds.language.prompts import make_item
 from possibleworlds.language.score import Score, score
 from possibleworlds.language.wording import Style
 from possibleworlds.parallel import StopRequestedError
+from possibleworlds.storage import sha256
+
+if TYPE_CHECKING:
+    from possibleworlds.training.evaluation import Evaluation
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 """The environment variable that holds the key of the endpoint."""
@@ -244,3 +249,27 @@ def evaluate_chat(
         sum(reply.prompt_tokens for reply in replies),
         sum(reply.completion_tokens for reply in replies),
     )
+
+
+def store_results(folder: Path, model: str, file: Path, evaluation: "Evaluation") -> None:
+    """Keep the evaluation of a language model on a file where `report` finds it, like a run's.
+
+    What a report says of training is zero: it happened elsewhere.
+    """
+    from possibleworlds.logic.alphabet import SYMBOLS
+    from possibleworlds.training.checkpoint import FORMAT, Metrics, RunRecord
+    from possibleworlds.training.evaluations import EvaluationTask, store
+
+    RunRecord(
+        format=FORMAT,
+        version=possibleworlds.__version__,
+        model=model,
+        settings={},
+        training={"batch_size": 0, "permute_symbols": False},
+        seed=0,
+        vocabulary=list(SYMBOLS),
+        data={},
+        torch="",
+        metrics=Metrics(0, 0.0, 0.0, 0, evaluation.accuracy, 0, finished=True),
+    ).write(folder)
+    store(EvaluationTask(folder, file), {**evaluation.to_json(), "sha256": sha256(file)})
