@@ -187,10 +187,10 @@ function showDecision(result) {
 }
 
 function answerBySample() {
-  const found = sampleCountermodel(argument.premises, argument.conclusion);
+  const countermodel = sampleCountermodel(argument.premises, argument.conclusion);
   const words = tooManyVariables(argument.variables.length);
   byId("table-note").textContent = words;
-  if (found) showAnswer(false, "It does not follow.", `A random row refutes it: ${inWords(found)}.`);
+  if (countermodel) showAnswer(false, "It does not follow.", `A random row refutes it: ${inWords(countermodel)}.`);
   else showAnswer(null, "Not decided here.", words);
 }
 
