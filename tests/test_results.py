@@ -10,6 +10,7 @@ from possibleworlds.models.registry import names
 from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
 
 ROOT = Path(__file__).parent.parent
+PRETRAINED = [name for name in names() if (SHIPPED / name).is_dir()]
 ON_RECORD = json.loads((ROOT / "results" / "paper.json").read_text(encoding="utf-8"))
 
 
@@ -18,10 +19,10 @@ def test_readme_is_up_to_date() -> None:
     assert f"<!-- results: begin -->\n{table}\n<!-- results: end -->" in (
         ROOT / "README.md"
     ).read_text(encoding="utf-8")
-    assert len(table.splitlines()) == 4 + len(names())
+    assert len(table.splitlines()) == 4 + len(PRETRAINED)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", PRETRAINED)
 def test_what_ships_is_on_record(name: str) -> None:
     ready = read_run(SHIPPED / name)
     load_model(SHIPPED / name)

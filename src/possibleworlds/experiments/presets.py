@@ -84,6 +84,7 @@ def paper(budget: Budget) -> Preset:
     runs.append(PlannedRun("possibleworldnet", {**short, "permute_symbols": False}))
     runs += [PlannedRun("guidedworldnet", {**short, "permute_symbols": on}) for on in (True, False)]
     runs += one_sided({"epochs": 4.0}, ONE_SIDED)
+    searched = searched_networks()
     hours = budget.amount / 3600
     length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
     return Preset(
@@ -94,13 +95,13 @@ def paper(budget: Budget) -> Preset:
         },
         runs,
         budget,
-        f"Settings of the ten benchmark networks were searched for with {length} in all, by "
+        f"Settings of {len(searched)} networks were searched for with {length} in all, by "
         "successive halving among their defaults and points of the paper's grid; the networks with "
         "worlds have those of the pretrained ones. guidedworldnet is trained on `wide`, rows of "
         "0 to 10 operators a formula. Side studies have one seed: two epochs for each number of "
         "worlds, the length of what was selected without symbol permutation (two epochs of the "
         "networks with worlds), four epochs for three networks that see one side.",
-        searched_networks(),
+        searched,
     )
 
 

@@ -4,8 +4,8 @@ A network picks the view that it needs; each is computed when it is first used:
 
 - `symbol_frequencies`, for bags of words;
 - `sequences`, `joined` and `side_by_side`, for networks that read text;
-- `calls`, `messages` and `private_messages`, for networks that follow the trees, and `plan` and
-  `private_plan`, for the same by the kernel in C.
+- `calls`, `pair_nodes`, `messages` and `private_messages`, for networks that follow the trees, and
+  `plan` and `private_plan`, for the same by the kernel in C.
 """
 
 from __future__ import annotations
@@ -137,6 +137,12 @@ class Batch:
         return Nodes.of(self.forest, self.formula, self.renaming)
 
     @cached_property
+    def pair_nodes(self) -> Nodes:
+        """The nodes of both sides of each pair; trees 2i and 2i + 1 are pair i."""
+        trees = self._both_sides
+        return Nodes.of(self.forest, self.formula[trees], self.renaming[trees])
+
+    @cached_property
     def calls(self) -> Calls:
         """The order of evaluation operator by operator."""
         return Calls.of(self.nodes, self.device)
@@ -149,9 +155,8 @@ class Batch:
     @cached_property
     def private_messages(self) -> Messages:
         """The order where only leaves of one pair are the same; trees 2i and 2i + 1 are pair i."""
-        trees = self._both_sides
-        nodes = Nodes.of(self.forest, self.formula[trees], self.renaming[trees])
-        return Messages.of(nodes, np.arange(len(trees)) // 2, self.device)
+        domain = np.arange(2 * len(self.left)) // 2
+        return Messages.of(self.pair_nodes, domain, self.device)
 
     @cached_property
     def plan(self) -> Plan:
