@@ -272,3 +272,50 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
 def test_rows_may_be_given_in_thousands(tmp_path: Path) -> None:
     assert run("generate", "data", "--rows", "0.4k", cwd=tmp_path).returncode == 0
     assert len((tmp_path / "data" / "train.txt").read_text().splitlines()) == 400
+
+
+WITHOUT_TORCH = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "safetensors"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Finder())
+import importlib.util
+found = importlib.util.find_spec
+def find_spec(name, package=None):
+    return None if name in ("torch", "safetensors") else found(name, package)
+importlib.util.find_spec = find_spec
+"""
+
+
+def without_torch(code: str) -> subprocess.CompletedProcess[str]:
+    """Run Python where torch and safetensors are not installed."""
+    command = [sys.executable, "-c", WITHOUT_TORCH + code]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=100)
+
+
+def test_networks_are_listed_without_torch() -> None:
+    main = "from possibleworlds.cli import main; sys.argv = ['possibleworlds', 'models']; main()"
+    done = without_torch(main)
+    assert done.returncode == 0, done.stderr
+    assert "guidedworldnet" in done.stdout
+    assert "pip install 'possibleworlds[train]'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "call", ["pw.load('treenet')", "pw.train('treenet', 'x')", "pw.evaluate('treenet', 'x')"]
+)
+def test_what_needs_torch_says_so_without_it(call: str) -> None:
+    code = f"""
+import possibleworlds as pw
+try:
+    {call}
+except pw.UserError as error:
+    print(error)
+"""
+    assert without_torch(code).stdout == "torch is missing: pip install 'possibleworlds[train]'\n"
+    arguments = "['possibleworlds', 'entails', 'p', 'q', '--model', 'treenet']"
+    done = without_torch(f"from possibleworlds.cli import main; sys.argv = {arguments}; main()")
+    assert done.returncode == 2
+    assert done.stderr == "error: torch is missing: pip install 'possibleworlds[train]'\n"

@@ -1,5 +1,6 @@
 """Propositional entailment: data with guarantees, every network of the paper, and exact answers."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from possibleworlds.data.files import read
@@ -36,6 +37,13 @@ else:
 # the functions below import what they call when they are called.
 
 
+def _check_torch() -> None:
+    """Raise UserError if torch or safetensors is not installed."""
+    for name in ("torch", "safetensors"):
+        if find_spec(name) is None:
+            raise UserError(f"{name} is missing: pip install 'possibleworlds[train]'")
+
+
 def train(
     model: "str | type[Model]",
     train: "Pairs | str | Path",
@@ -65,6 +73,7 @@ def train(
     >>> result.metrics.step, result.metrics.finished
     (2, True)
     """
+    _check_torch()
     from possibleworlds.training import pipeline
 
     return pipeline.train(
@@ -104,6 +113,7 @@ def evaluate(
     >>> evaluation.rows, 0.5 < evaluation.accuracy < 1, evaluation.all_four <= evaluation.accuracy
     (80, True, True)
     """
+    _check_torch()
     from possibleworlds.training import pipeline
 
     return pipeline.evaluate(
@@ -129,6 +139,7 @@ def load(
     >>> pw.load("possibleworldnet").decide("p & q", "q").entails
     True
     """
+    _check_torch()
     from possibleworlds.training import predictor
 
     return predictor.load(run, model, trust)

@@ -429,14 +429,19 @@ def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
     assert 0 < answer["probability"] < 1
 
     listed = [json.loads(line) for line in possible("models", "--json").stdout.splitlines()]
-    assert len(listed) == 12
-    assert listed[-2].pop("ready_trained")["published"]["validate"] > 0.985
-    assert listed[-2] == {
-        "name": "possibleworldnet",
-        "parameters": 28993,
-        "paper_validation": 98.7,
-        "about": "A and B evaluated in many imagined worlds",
-    }
+    assert len(listed) >= 12
+    by_name = {line["name"]: line for line in listed}
+    line = by_name["possibleworldnet"]
+    assert line["pretrained"]["validate"] > 0.985
+    assert line["paper"]["validate"] == pytest.approx(0.987)
+    assert line["parameters"] == 28993
+    assert line["summary"] == "A and B evaluated in many imagined worlds"
+    for name, line in by_name.items():
+        if line["pretrained"]:
+            weights = load(name).model.parameters()
+            assert line["parameters"] == sum(weight.numel() for weight in weights)
+        for accuracies in filter(None, (line["paper"], line["pretrained"])):
+            assert all(0 < share <= 1 for share in accuracies.values())
     assert "possibleworldnet" in possible("models").stdout
 
 

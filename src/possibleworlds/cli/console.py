@@ -92,10 +92,10 @@ def print_json(value: object) -> None:
 
 
 def make_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Make a table whose columns are aligned to the right, but for the first."""
+    """Make a table of columns aligned to the right, but for the first and those without header."""
     table = Table(box=None)
     for number, header in enumerate(headers):
-        table.add_column(Text(header), justify="right" if number else "left")
+        table.add_column(Text(header), justify="right" if number and header else "left")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
     return table

@@ -2,22 +2,26 @@
 
 from collections.abc import Callable, Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rich.progress import TextColumn
 from typer import Argument, Option
 
+import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.data.files import shown_name
 from possibleworlds.errors import UserError
+from possibleworlds.storage import read_json
 
 if TYPE_CHECKING:
     from possibleworlds.training.checkpoint import HistoryLine, RunRecord
     from possibleworlds.training.evaluation import Bin, Evaluation
 
 app = console.new_group()
+PRETRAINED = Path(possibleworlds.__file__).parent / "checkpoints"
 
 
 def parse_settings(texts: Iterable[str]) -> dict[str, str]:
@@ -302,35 +306,36 @@ def models(as_json: console.Json = False) -> None:
 
     Example: `possibleworlds models`
     """
-    from possibleworlds.models.registry import REGISTRY, resolve
-    from possibleworlds.models.trees import native
-    from possibleworlds.training.checkpoint import SHIPPED, read_run
+    from possibleworlds.models.registry import entries
+    from possibleworlds.paper import TABLE_2
 
     lines: list[dict[str, Any]] = []
-    for name, entry in REGISTRY.items():
-        model_class = resolve(name)
-        model = model_class(model_class.settings_class())
-        shipped = read_run(SHIPPED / name).accuracy if (SHIPPED / name).is_dir() else None
-        lines.append(
-            {
-                "name": name,
-                "parameters": sum(weight.numel() for weight in model.parameters()),
-                "paper_validation": entry.paper[0] if entry.paper else None,
-                "pretrained": shipped,
-                "about": entry.about,
-                "engine": model_class.engine("cpu"),
-            }
-        )
+    for name, entry in entries().items():
+        record = read_json(PRETRAINED / name / "run.json")
+        paper = {split: percent / 100 for split, percent in TABLE_2.get(name, {}).items()}
+        accuracy = record.get("accuracy", {}).get("published") if record else None
+        line: dict[str, Any] = {"name": name, "summary": entry.summary, "citation": entry.citation}
+        line |= {"paper": paper or None, "pretrained": accuracy}
+        line["parameters"] = record["metrics"]["parameters"] if record else None
+        lines.append(line)
     if as_json:
         for line in lines:
             console.print_json(line)
         return
+
+    def shown(accuracy: dict[str, float] | None) -> str:
+        return f"{100 * accuracy['validate']:.1f} %" if accuracy else "-"
+
     rows = []
     for line in lines:
-        paper = f"{line['paper_validation']} %" if line["paper_validation"] else "-"
-        ours = line["pretrained"]
-        shown = f"{100 * ours['published']['validate']:.1f} %" if ours else "-"
-        rows.append((line["name"], f"{line['parameters']:,}", paper, shown, line["about"]))
-    console.print_table(("network", "parameters", "paper", "pretrained", ""), rows)
-    print("Accuracy on the published validation set, of the paper and of the pretrained ones.")
-    print(f"Networks with worlds run on the {native.describe()} engine here.")
+        parameters = f"{line['parameters']:,}" if line["parameters"] else "-"
+        accuracies = shown(line["paper"]), shown(line["pretrained"])
+        rows.append((line["name"], *accuracies, parameters, line["summary"]))
+    console.print_table(("network", "paper", "pretrained", "parameters", ""), rows)
+    print("Accuracy on the published validation set; parameters of the pretrained network.")
+    if find_spec("torch"):
+        from possibleworlds.models.trees import native
+
+        print(f"Networks with worlds run on the {native.describe()} engine here.")
+    else:
+        print("To use them: pip install 'possibleworlds[train]'")
