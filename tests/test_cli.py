@@ -188,8 +188,9 @@ def test_a_formula_that_the_published_form_lacks_is_not_shown_in_it() -> None:
 
 def test_importing_the_package_and_its_data_is_light() -> None:
     code = (
-        "import sys, time; start = time.process_time(); import possibleworlds;"
-        "assert time.process_time() - start < 0.2;"
+        "import sys, time; start = time.process_time(); import numpy.random;"
+        "numpy = time.process_time(); import possibleworlds;"
+        "assert time.process_time() - numpy < 5 * (numpy - start);"
         "import possibleworlds.data.splits, possibleworlds.data.verify, possibleworlds.cli;"
         "assert not {'torch', 'matplotlib', 'ray'} & sys.modules.keys()"
     )

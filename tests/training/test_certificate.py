@@ -168,3 +168,13 @@ def test_the_recipe_of_a_ready_trained_network_fits_its_class(name: str) -> None
     assert sum(path.stat().st_size for path in (SHIPPED / name).iterdir()) < 5e6
     network = possibleworlds.load(name).model
     assert sum(w.numel() for w in network.parameters()) == run.metrics.parameters
+
+
+def test_a_pretrained_network_answers_without_the_compiler_of_torch() -> None:
+    code = (
+        "import sys, possibleworlds as pw\n"
+        "for name in ('treenet', 'possibleworldnet', 'guidedworldnet'):\n"
+        "    pw.load(name).decide('p -> q', 'q -> p')\n"
+        "assert not {'torch._dynamo', 'sympy'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

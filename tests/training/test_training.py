@@ -438,7 +438,7 @@ def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
     assert line["summary"] == "A and B evaluated in many imagined worlds"
     for name, line in by_name.items():
         if line["pretrained"]:
-            weights = load(name).model.parameters()
+            weights = possibleworlds.load(name).model.parameters()
             assert line["parameters"] == sum(weight.numel() for weight in weights)
         for accuracies in filter(None, (line["paper"], line["pretrained"])):
             assert all(0 < share <= 1 for share in accuracies.values())

@@ -129,10 +129,10 @@ def train(
 
 def pretrained(model: str) -> "RunRecord":
     """Read how the pretrained network of a name was trained."""
-    from possibleworlds.models.registry import REGISTRY
+    from possibleworlds.models.registry import names
     from possibleworlds.training.checkpoint import SHIPPED, read_run
 
-    if model not in REGISTRY or not (SHIPPED / model).is_dir():
+    if model not in names() or not (SHIPPED / model).is_dir():
         raise UserError(f"there is no pretrained {model}")
     return read_run(SHIPPED / model)
 

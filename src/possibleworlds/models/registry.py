@@ -156,6 +156,3 @@ def resolve(name: str, trust: bool = False) -> "type[Model]":
     if not hasattr(cls, "settings_class"):
         raise UserError(f"{quoted(name)} has no settings_class")
     return cls
-
-
-REGISTRY = entries()

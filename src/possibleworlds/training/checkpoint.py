@@ -279,8 +279,9 @@ def load_model(folder: Path, model_class: type[Model] | None = None, trust: bool
     settings = make_settings(cls, record.settings)
     try:
         # Settings that do not fit the tensors may ask for more memory than there is. So the
-        # network is first built without any, unless it is a user's own, which may not allow that.
-        if record.model in registry.names():
+        # network is first built without any, unless it is a user's own, which may not allow that,
+        # or one of ours, as the device "meta" imports torch._dynamo and sympy, a second's work.
+        if record.model in registry.names() and folder.parent != SHIPPED:
             with torch.device("meta"), torch.random.fork_rng(devices=[]):
                 check_fit(cls(settings), tensors, path)
         with torch.random.fork_rng(devices=[]):
