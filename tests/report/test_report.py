@@ -28,6 +28,7 @@ from possibleworlds.report import figures, material, tables
 from possibleworlds.report import page as pages
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate, pending_evaluations, write_report
+from possibleworlds.report.rows import SamplingRow, SizeBin
 from possibleworlds.report.runs import CurvePoint, Run, find_runs, select
 from possibleworlds.report.sections import accuracy_at, results_table
 from possibleworlds.report.summary import summarise
@@ -279,9 +280,9 @@ def test_worlds_in_training_and_in_evaluation(tmp_path: Path) -> None:
 def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
     make_run(tmp_path / "a", tests={"data/test_easy": 0.5, "data/test_hard": 0.7})
     (row,) = tables.by_size(select(runs_in(tmp_path)))
-    assert row.bins["variables"] == [tables.SizeBin(3, 3, 200, pytest.approx(0.6))]
-    bins = [tables.SizeBin(3, 3, 1, 1.0), tables.SizeBin(4, 4, 3, 0.0)]
-    assert tables.merged(bins, 5) == [tables.SizeBin(3, 4, 4, 0.25)]
+    assert row.bins["variables"] == [SizeBin(3, 3, 200, pytest.approx(0.6))]
+    bins = [SizeBin(3, 3, 1, 1.0), SizeBin(4, 4, 3, 0.0)]
+    assert tables.merged(bins, 5) == [SizeBin(3, 4, 4, 0.25)]
 
 
 @pytest.fixture(scope="module")
@@ -347,7 +348,7 @@ def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_any_number_of_files_can_be_drawn() -> None:
-    rows = [tables.SamplingRow(f"folder-{i}", 1, 0.5, None, 0.5, None) for i in range(21)]
+    rows = [SamplingRow(f"folder-{i}", 1, 0.5, None, 0.5, None) for i in range(21)]
     drawings = figures.sampling(rows)
     assert "folder-20" in drawings[20].content
     tree = ElementTree.fromstring(pages.Picture("sampling", "", drawings).svg())
@@ -687,12 +688,12 @@ def test_errors_are_wrong_answers_the_shortest_first(trained: Path, report: Path
 
 
 def test_bins_of_few_pairs_are_joined() -> None:
-    bins = [tables.SizeBin(i, i, rows, i / 10) for i, rows in enumerate((120, 40, 70, 100, 30))]
+    bins = [SizeBin(i, i, rows, i / 10) for i, rows in enumerate((240, 80, 140, 200, 60))]
     wide = tables.wide_enough(bins)
     assert [(part.low, part.high, part.rows) for part in wide] == [
-        (0, 0, 120),
-        (1, 2, 110),
-        (3, 4, 130),
+        (0, 0, 240),
+        (1, 2, 220),
+        (3, 4, 260),
     ]
     assert sum(part.rows * part.accuracy for part in wide) == pytest.approx(
         sum(part.rows * part.accuracy for part in bins)

@@ -8,7 +8,8 @@ from possibleworlds.paper import TABLE_1
 from possibleworlds.report.material import Material
 from possibleworlds.report.page import Cell, Code, Part, Section, Table, code, duration
 from possibleworlds.report.recipes import RunRecipe, generate_command
-from possibleworlds.report.tables import BIAS_ROWS, DataRow, Tables, table_1_order
+from possibleworlds.report.rows import DataRow
+from possibleworlds.report.tables import BIAS_ROWS, Tables, table_1_order
 
 
 def data_section(tables: Tables, material: Material) -> Section:

@@ -11,16 +11,16 @@ from html import escape
 from itertools import pairwise
 
 from possibleworlds.report.page import Drawing
-from possibleworlds.report.runs import SeedMean
-from possibleworlds.report.tables import (
+from possibleworlds.report.rows import (
     LearningCurve,
     PermutationRow,
     SamplingRow,
     SizeBin,
     SizeRow,
     WorldsRow,
-    wide_enough,
 )
+from possibleworlds.report.runs import SeedMean
+from possibleworlds.report.tables import wide_enough
 
 FAMILIES = {
     "bags": ("Bags of words", ("linear-bow", "mlp-bow")),

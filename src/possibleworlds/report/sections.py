@@ -7,11 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from possibleworlds.paper import SPLITS
 from possibleworlds.report import figures
-from possibleworlds.report.figures import family_of
+from possibleworlds.report.cells import (
+    accuracy,
+    as_cell,
+    bar,
+    by_column,
+    network_name,
+    points,
+    table,
+    time_of,
+)
 from possibleworlds.report.material import POSSIBLEWORLDNET, Material
 from possibleworlds.report.page import (
     Cell,
@@ -20,77 +29,27 @@ from possibleworlds.report.page import (
     Section,
     Table,
     code,
-    duration,
     listed,
     mark_best,
     playground_link,
 )
-from possibleworlds.report.runs import CurvePoint, Group, SeedMean
-from possibleworlds.report.summary import USUAL_WORLDS, summarise
-from possibleworlds.report.tables import (
-    SAMPLED_SPLITS,
+from possibleworlds.report.rows import (
     ErrorRow,
     Gain,
     PermutationRow,
     ResultRow,
     SamplingRow,
     SizeRow,
-    Tables,
     WorldsRow,
-    merged,
-    wide_enough,
 )
+from possibleworlds.report.runs import CurvePoint, Group, SeedMean
+from possibleworlds.report.summary import USUAL_WORLDS, summarise
+from possibleworlds.report.tables import SAMPLED_SPLITS, Tables, merged, wide_enough
 
 BIN_WIDTHS = {"variables": 5, "operators": 10}
 """How wide the ranges of sizes in the tables are."""
 IN_TRAINING = "validation in training"
 """Stands for a data set where a run was evaluated on none."""
-
-R = TypeVar("R")
-
-
-def accuracy(value: SeedMean | float | None, muted: bool = False) -> Cell:
-    """Show an accuracy in percent, with the deviation over seeds and the interval if known."""
-    if value is None:
-        return Cell("")
-    if isinstance(value, float):
-        return Cell(f"{100 * value:.1f}", value, muted=muted)
-    spread = "" if value.spread is None else f" ± {100 * value.spread:.1f}"
-    low, high = value.interval or (None, None)
-    details = (f"{100 * low:.1f}–{100 * high:.1f}",) if low is not None and high is not None else ()
-    return Cell(f"{100 * value.mean:.1f}{spread}", value.mean, details, muted=muted)
-
-
-def points(gain: float | None) -> Cell:
-    """Show a difference of two accuracies, in percentage points."""
-    return Cell("") if gain is None else Cell(f"{100 * gain:+.1f}", gain)
-
-
-def as_cell(value: Any) -> Cell:
-    """Show a value as its type asks for: accuracies are SeedMeans, counts whole numbers."""
-    if isinstance(value, Cell):
-        return value
-    if isinstance(value, SeedMean):
-        return accuracy(value)
-    if isinstance(value, int):
-        return Cell(f"{value:,}", value)
-    return Cell("" if value is None else str(value))
-
-
-def table(rows: Iterable[R], columns: dict[str, Callable[[R], Any]], words: int = 1) -> Table:
-    """Make a table of a function for each column."""
-    lines = [[as_cell(value(row)) for value in columns.values()] for row in rows]
-    return Table(list(columns), lines, words)
-
-
-def time_of(seconds: SeedMean) -> Cell:
-    """Show a mean time."""
-    return Cell(duration(seconds.mean), seconds.mean)
-
-
-def network_name(model: str) -> Cell:
-    """Show the name of a network in the colour of its family."""
-    return Cell(model, kind=family_of(model))
 
 
 def summary_section(tables: Tables) -> Section:
@@ -179,17 +138,6 @@ def results_table(
     columns = [split.removeprefix("test_") for split in splits]
     cost = ["seeds", "parameters", "training", "pairs/s"]
     return Table([*names, *columns, *cost], lines, len(names))
-
-
-def bar(value: float | None) -> float | None:
-    """Give the length of a bar that begins at chance."""
-    return None if value is None else max(0.0, 2 * value - 1)
-
-
-def by_column(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Mark the best of each column."""
-    columns = [mark_best(column) for column in zip(*rows, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def ambiguous_keys(groups: Iterable[Group]) -> list[str]:

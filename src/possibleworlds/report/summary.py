@@ -7,7 +7,8 @@ from statistics import fmean
 from possibleworlds.report.figures import FAMILIES, family_of
 from possibleworlds.report.material import POSSIBLEWORLDNET, TESTS
 from possibleworlds.report.page import code, listed
-from possibleworlds.report.tables import SAMPLED_SPLITS, ResultRow, Tables
+from possibleworlds.report.rows import ResultRow
+from possibleworlds.report.tables import SAMPLED_SPLITS, Tables
 
 USUAL_WORLDS = 64
 SINGULAR = {
