@@ -8,11 +8,14 @@ is printed with the number of the input, from which `--only READER:NUMBER` makes
 """
 
 import argparse
+import contextlib
 import faulthandler
+import io
 import json
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -21,34 +24,40 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 from pages import commit, replace_part
+from rich.console import Console
 
+from possibleworlds.cli.experiments import status_table
 from possibleworlds.data.files import format_rows, read_pairs
 from possibleworlds.data.pairs import Pairs
+from possibleworlds.data.splits import MANIFEST, free_splits, generate_folder, read_manifest
 from possibleworlds.errors import UserError
+from possibleworlds.experiments.grid import Budget, Candidate, Plan, Rung, complete
+from possibleworlds.experiments.selection import SELECTED
+from possibleworlds.experiments.sweep import (
+    SWEEP,
+    NetworkRecord,
+    SearchRequest,
+    Selection,
+    SweepRecord,
+    read_searches,
+    selected_runs,
+)
+from possibleworlds.experiments.trials import LOCKS, Progress
 from possibleworlds.logic.syntax import MEANING, parse, published, render
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.parallel import cores, ordered_map
-from possibleworlds.storage import write_json
+from possibleworlds.storage import lock_message
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.checkpoint import (
-    MODEL,
-    RUN,
-    STATE,
-    describe_run,
-    flat_settings,
-    load_model,
-    load_tensors,
-    own_tensors,
-    read_run,
-    save_tensors,
-)
+from possibleworlds.training.checkpoint import RUN, RunRecord, load_model, read_run
+from possibleworlds.training.evaluation import Evaluation
+from possibleworlds.training.evaluations import EVALUATION, read_evaluations
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.settings import RunSettings, TrainingSettings
 
@@ -268,18 +277,18 @@ TINY: dict[str, dict[str, int]] = {
 
 @cache
 def good_run(name: str) -> dict[str, bytes]:
-    """The files of a run that can be loaded and gone on with, by their names."""
+    """The files of a run that can be loaded and resumed, by their names."""
     kind = resolve(name)
     settings = kind.settings_class(**TINY[name])
     torch.manual_seed(0)
     trainer = Trainer(kind(settings), TrainingSettings(), few_rows(), few_rows(), 0)
-    trainer.learn(*next(trainer.batches()))
+    trainer.train_step(*next(trainer.batches()))
+    trainer.evaluate_and_keep_best()
+    run_settings = RunSettings(settings, TrainingSettings())
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        write_json(folder / RUN, describe_run(name, settings, TrainingSettings(), 0, {}))
-        save_tensors(folder / MODEL, own_tensors(trainer.model), {"step": "1"})
-        save_tensors(folder / STATE, *trainer.state())
-        return {file: (folder / file).read_bytes() for file in (RUN, MODEL, STATE)}
+        trainer.save(folder, RunRecord.new(name, run_settings, 0, {}, kind.engine("cpu")))
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @cache
@@ -294,10 +303,9 @@ def run_input(rng: random.Random) -> dict[str, bytes]:
     which = rng.random()
     if which < 0.5:
         files[RUN] = spoiled_json(rng, files[RUN])
-    elif which < 0.8:
-        files[MODEL] = spoiled_tensors(rng, files[MODEL])
     elif which < 0.95:
-        files[STATE] = spoiled_tensors(rng, files[STATE])
+        name = rng.choice([name for name in files if name.endswith(".safetensors")])
+        files[name] = spoiled_tensors(rng, files[name])
     elif which < 0.98:
         del files[rng.choice(list(files))]
     return files
@@ -327,19 +335,96 @@ def read_file(data: bytes) -> None:
 
 
 def read_folder(files: dict[str, bytes]) -> None:
-    """Load the network of a run, and go on with its training for a step."""
-    folder = Path(scratch().name)
-    for name in (RUN, MODEL, STATE):
-        (folder / name).unlink(missing_ok=True)
-    for name, data in files.items():
-        put(name, data)
+    """Load the network of a run, and resume its training for a step."""
+    folder = put_all(files)
     model = load_model(folder)
-    run = read_run(folder)
-    training = RunSettings.read(type(model), flat_settings(run)).training
-    trainer = Trainer(model.train(), training, few_rows(), few_rows(), run["seed"])
-    trainer.restore(*load_tensors(folder / STATE), folder / STATE)
+    record = read_run(folder)
+    training = RunSettings.read(type(model), record.flat_settings).training
+    trainer = Trainer(model.train(), training, few_rows(), few_rows(), record.seed)
+    if record.state is None:
+        return
+    trainer.restore(folder, record)
     if files[RUN] in (good_run(name)[RUN] for name in TINY):  # else even the step may be a long one
-        trainer.learn(*next(trainer.batches()))
+        trainer.train_step(*next(trainer.batches()))
+
+
+def put_all(files: dict[str, bytes]) -> Path:
+    """Make a folder with these files and no others."""
+    folder = Path(scratch().name) / "folder"
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@cache
+def good_folder() -> dict[str, bytes]:
+    """The JSON files of a sweep, of its locks, of evaluations and of a data set."""
+    rungs = [Rung(3, 1, 5), Rung(1, 3, 20)]
+    base = complete(resolve("treenet"), {})
+    points = [{}, {"size": 32}, {"learning_rate": 1e-4}]
+    candidates = [Candidate(point, [1.0, 3.0], [10.0, 30.0]) for point in points]
+    plan = Plan(base, rungs, candidates, 0, 24, 1.5)
+    seeds = {"treenet-0": 0.75, "treenet-1": 0.5}
+    selection = Selection("treenet-0", 0.75, base, seeds)
+    request = SearchRequest(Budget(9.0, "epochs"), 10.0, 0)
+    record = SweepRecord({"train.txt": "a"}, {"treenet": NetworkRecord(request, plan, selection)})
+    pairs = few_rows().pairs
+    evaluation = Evaluation.of(pairs.label == 1, pairs).to_json()
+    lock = lock_message(asdict(Progress(0.5, 10, 0.7)))
+    with tempfile.TemporaryDirectory() as temporary:
+        data = Path(temporary)
+        generate_folder(data, free_splits(8, (1, 3), (1, 3), "fourtuples"), seed=0)
+        manifest = (data / MANIFEST).read_bytes()
+    values = {
+        SWEEP: asdict(record),
+        EVALUATION: {"data/test_easy": {**evaluation, "sha256": "a", "errors": [1]}},
+        SELECTED: {"selected": ["a"]},
+    }
+    encoded = {name: json.dumps(value).encode() for name, value in values.items()}
+    return {**encoded, MANIFEST: manifest, f"{LOCKS}/treenet-0.0": lock}
+
+
+def folder_input(rng: random.Random) -> dict[str, bytes]:
+    """Something for the readers of JSON: one file of a folder is spoiled."""
+    files = dict(good_folder())
+    name = rng.choice(list(files))
+    files[name] = spoiled_json(rng, files[name])
+    if name.startswith(LOCKS) and rng.random() < 0.2:
+        number = rng.choice(("7", "9" * 4000, "२", "-1", "1e3", ""))
+        files[f"{LOCKS}/treenet-0.{number}"[:200]] = files.pop(name)
+    return files
+
+
+def read_json_folder(files: dict[str, bytes]) -> None:
+    """Read a sweep and how far it is, evaluations, a selection and the manifest of a data set."""
+    folder = put_all(files)
+    problem: UserError | None = None
+    for read in (show_sweep, read_evaluations, selected_runs, read_manifest, only_selection):
+        try:
+            read(folder)
+        except UserError as error:
+            if clear := unclear(error):
+                raise ValueError(clear) from None
+            problem = error
+    if problem:
+        raise problem
+
+
+def show_sweep(folder: Path) -> None:
+    """Make what `sweep --status` shows."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        rich_table = status_table(read_searches(folder), None)
+        Console(file=io.StringIO(), width=120).print(rich_table)
+
+
+def only_selection(folder: Path) -> None:
+    """Read which runs a sweep has selected."""
+    (folder / SELECTED).unlink()
+    selected_runs(folder)
 
 
 @dataclass(frozen=True)
@@ -355,7 +440,8 @@ class Reader:
 READERS = {
     "formula": Reader("formulas", 0.80, formula_input, parse),
     "file": Reader("data files", 0.15, file_input, read_file),
-    "run": Reader("runs", 0.05, run_input, read_folder),
+    "run": Reader("runs", 0.03, run_input, read_folder),
+    "json": Reader("sweeps, locks, evaluations, manifests", 0.02, folder_input, read_json_folder),
 }
 
 
@@ -434,6 +520,7 @@ def set_limits() -> None:
     signal.signal(signal.SIGALRM, too_slow)
     for name in TINY:
         good_run(name)
+    good_folder()
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))

@@ -54,6 +54,18 @@ def from_json(value: Any, kind: type[T], where: str) -> T:
     return built
 
 
+def check_argument(name: str, value: Any, kind: Any) -> None:
+    """Raise UserError if an argument of a function is not of its declared type.
+
+    >>> check_argument("seed", "a", int)
+    Traceback (most recent call last):
+    possibleworlds.errors.UserError: seed must be a whole number, not 'a'
+    """
+    if hasattr(value, "item") and not isinstance(value, type):  # a number of numpy
+        value = value.item()
+    from_json(list(value) if isinstance(value, tuple) else value, kind, name)
+
+
 def _build(value: Any, kind: Any, where: str, place: str) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:

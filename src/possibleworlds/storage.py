@@ -17,13 +17,13 @@ import os
 import re
 import secrets
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
-from uuid import uuid4
 
 from possibleworlds.errors import BusyError, StorageError, UserError, reason
 from possibleworlds.records import from_json
@@ -35,6 +35,8 @@ except ImportError:  # on Windows nothing keeps two processes apart
 
 T = TypeVar("T")
 
+MAX_JSON_BYTES = 32 << 20
+"""The size of a JSON file that is read; its values take up to 20 times as much memory."""
 TEMPORARY = ".part"
 """How the names of files end that are being written."""
 FOLDER_TIMEOUT = 5.0
@@ -111,10 +113,20 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2) + "\n")
 
 
+def read_bounded(path: Path) -> str:
+    """Read a small text file; raise ValueError for anything else, such as a pipe or 1 GB."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("not a regular file")
+    if status.st_size > MAX_JSON_BYTES:
+        raise ValueError(f"{status.st_size:,} bytes, and the limit is {MAX_JSON_BYTES:,}")
+    return path.read_text(encoding="utf-8")
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read the object that a JSON file holds; an empty one where there is no file."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_bounded(path))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
@@ -227,19 +239,23 @@ def _acquire_lock(path: Path) -> Lock | None:
         return None
     number += 1
     # A hard link appears together with its content, and fails where another process was faster.
-    draft = path.with_name(f".{path.name}.{uuid4().hex}")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
     try:
-        draft.write_bytes(lock_message({"beat": 0}))
+        with draft.open("xb") as file:
+            file.write(lock_message({"beat": 0}))
         os.link(draft, lock_file(path, number))
-    except FileExistsError:
+    except (FileExistsError, FileNotFoundError):  # the latter where the other has cleaned up
         return None
     finally:
         draft.unlink(missing_ok=True)
     if last_lock_number(path) != number:
         lock_file(path, number).unlink(missing_ok=True)
         return None
-    for earlier in range(number):
-        lock_file(path, earlier).unlink(missing_ok=True)
+    for name in os.listdir(path.parent):
+        series, _, n = name.rpartition(".")
+        is_earlier = series == path.name and is_lock_number(n) and int(n) < number
+        if is_earlier or (name.startswith(f".{path.name}.") and is_temporary(Path(name))):
+            path.with_name(name).unlink(missing_ok=True)
     return Lock(path, number)
 
 
@@ -262,7 +278,7 @@ def held_locks(folder: Path) -> dict[str, dict[str, Any]]:
     latest: dict[str, int] = {}
     for entry in os.scandir(folder) if folder.is_dir() else ():
         name, _, number = entry.name.rpartition(".")
-        if number.isdecimal():
+        if is_lock_number(number):
             latest[name] = max(int(number), latest.get(name, -1))
     messages = {name: read_lock(lock_file(folder / name, n)) for name, n in latest.items()}
     return {name: m for name, m in messages.items() if m and not holder_is_gone(m)}
@@ -276,15 +292,25 @@ def lock_file(path: Path, number: int) -> Path:
 def last_lock_number(path: Path) -> int:
     """Find the number of the last file of the series; -1 where there is none."""
     parts = (name.rpartition(".") for name in os.listdir(path.parent))
-    return max((int(n) for name, _, n in parts if name == path.name and n.isdecimal()), default=-1)
+    return max(
+        (int(n) for name, _, n in parts if name == path.name and is_lock_number(n)), default=-1
+    )
+
+
+def is_lock_number(text: str) -> bool:
+    """Whether a text is the number of a file of a series, and not merely some digits."""
+    return text.isascii() and text.isdecimal() and len(text) < 16
 
 
 def holder_is_gone(message: dict[str, Any]) -> bool:
     """Whether the holder was a process of this host that no longer exists."""
     if message.get("host") != socket.gethostname():
         return False
+    pid = message.get("pid")
+    if not isinstance(pid, int) or not 0 < pid < 1 << 31:
+        return False  # no message of ours, or one that was caught in the middle of a write
     try:
-        os.kill(message["pid"], 0)
+        os.kill(pid, 0)
     except OSError as error:
         return isinstance(error, ProcessLookupError)  # not where another user runs it
     return False
@@ -299,13 +325,14 @@ def lock_message(content: dict[str, Any]) -> bytes:
 def read_lock(file: Path) -> dict[str, Any]:
     """Read the holder's message; an empty one where nobody holds the lock."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return {}
     except OSError as error:
         return {"unreadable": str(error)}  # an unreachable file server: nothing is known
     try:
-        message: dict[str, Any] = json.loads(text) if text else {}
-    except ValueError:
-        return {"unreadable": text}  # caught in the middle of a write: somebody is alive
-    return message
+        message = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        message = None
+    # Anything else was caught in the middle of a write, so that somebody is alive.
+    return message if isinstance(message, dict) else {"unreadable": text}

@@ -83,21 +83,26 @@ def resumable(advice: str) -> Iterator[None]:
 
 def log(line: str) -> None:
     """Print a line for people, beside the data of standard output."""
-    err.print(Text(line), soft_wrap=True)
+    err.print(Text(printable(line)), soft_wrap=True)
 
 
 def print_json(value: object) -> None:
-    """Print a value as one line of JSON."""
-    print(json.dumps(value, ensure_ascii=False))
+    """Print a value as one line of JSON, with nothing in it that a terminal would obey."""
+    text = json.dumps(value, ensure_ascii=False)
+    escaped = (c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    print(text if text.isprintable() else "".join(escaped))
 
 
 def make_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """Make a table of columns aligned to the right, but for the first and those without header."""
     table = Table(box=None)
     for number, header in enumerate(headers):
-        table.add_column(Text(header), justify="right" if number and header else "left")
+        justify: Literal["left", "right"] = "right" if number and header else "left"
+        table.add_column(Text(printable(header)), justify=justify)
     for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+        table.add_row(
+            *(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row)
+        )
     return table
 
 

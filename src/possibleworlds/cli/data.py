@@ -180,7 +180,7 @@ def verify(
             if as_json:
                 console.print_json({**result._asdict(), "path": str(result.path)})
             else:
-                print(f"{place}: {result.check}: {result.message}")
+                print(printable(f"{place}: {result.check}: {result.message}"))
     if as_json:
         for summary in summaries:
             console.print_json({**summary._asdict(), "path": str(summary.path)})

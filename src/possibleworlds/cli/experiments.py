@@ -17,7 +17,7 @@ from typer import Argument, Option
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.cli.report import evaluate_with_progress, write_pages
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, printable
 from possibleworlds.paper import SPLITS
 from possibleworlds.parallel import stop_requested
 from possibleworlds.report.page import duration
@@ -258,7 +258,7 @@ def status_table(searches: "list[Search]", slots: int | None) -> Table:
         due, total = len(search.pending()), len(search.rungs[-1])
         rung = f"rung {len(search.rungs)} of {len(search.plan.rungs)}"
         left = duration(search.seconds_left(fractions) / (slots or max(1, len(fractions))))
-        name = Text(search.model, style="bold")
+        name = Text(printable(search.model), style="bold")
         rows.append((name, rung, f"{total - due} of {total}", "", left))
         rows += trial_lines(search, at_work, BEST_TRIALS if slots else None)
     return console.make_table(("trial", "settings", "progress", "validation", "time left"), rows)

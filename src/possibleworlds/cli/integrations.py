@@ -18,7 +18,7 @@ from possibleworlds.cli.console import (
     resumable,
     short_names,
 )
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, printable
 from possibleworlds.parallel import stop_requested
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def integrations(
     Example: `lm_eval --include_path $(possibleworlds integrations lm-eval) --tasks ...`
     """
     folder = Path(__file__).parent.parent / "integrations" / tool.replace("-", "_")
-    print(folder)
+    print(printable(str(folder)))
 
 
 def evaluate_endpoint(

@@ -9,7 +9,7 @@ from typer import Argument, Option
 import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import log
-from possibleworlds.errors import UndecidedError, UserError
+from possibleworlds.errors import UndecidedError, UserError, printable
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.logic.syntax import (
@@ -98,7 +98,7 @@ def entails(
     if decision is not None:
         how = "found no countermodel" if decision.entails else "certified"
         how = how if certify else f"P = {decision.probability:.4f}"
-        print(f"{model} says {'yes' if decision.entails else 'no'} ({how})")
+        print(f"{printable(str(model))} says {'yes' if decision.entails else 'no'} ({how})")
         if decision.assignment is not None:
             verdict = "a countermodel" if decision.refutes else "not a countermodel"
             print(

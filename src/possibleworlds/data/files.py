@@ -21,7 +21,7 @@ from possibleworlds.data.own import is_own, read_own
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
-from possibleworlds.logic.syntax import FormulaError, parse, published
+from possibleworlds.logic.syntax import MAX_CHARACTERS, FormulaError, parse, published
 from possibleworlds.storage import atomic_write, sha256
 
 FIELDS = "A,B,E,H1,H2,H3"
@@ -36,6 +36,8 @@ T = TypeVar("T")
 @lru_cache(maxsize=1 << 12)
 def from_published(text: str) -> str:
     """Read a formula of a data file, of any depth, as reverse Polish notation."""
+    if len(text) > MAX_CHARACTERS:
+        raise UserError(f"{len(text):,} characters; a formula has up to {MAX_CHARACTERS:,}")
     rpn: list[str] = []
     operators: list[str] = []
     for symbol in text:
@@ -118,6 +120,8 @@ def read_pairs(path: Path) -> Iterator[Pair]:
 
 def read(path: str | Path, rows: int | None = None) -> Pairs:
     """Read a data file, or its first rows, into memory."""
+    if not isinstance(path, str | Path):
+        raise UserError(f"a data file is given by its path, not by {quoted(path)}")
     return Pairs.of(islice(read_pairs(Path(path)), rows))
 
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count, islice
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 
+from possibleworlds import records
 from possibleworlds.data.exam import exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
 from possibleworlds.data.groups import Range, sample_groups
@@ -41,6 +42,10 @@ ROWS_OF_STREAM = 10_000
 """A stream comes in blocks like those of a split of this many rows."""
 
 
+Seed = Annotated[int, records.Range(0)]
+Count = Annotated[int, records.Range(1)]
+
+
 @dataclass(frozen=True)
 class Split:
     """The settings of one split."""
@@ -58,6 +63,10 @@ class Split:
 
     def validate(self) -> None:
         """Raise UserError if no data can have these settings."""
+        records.check_argument("rows", self.rows, int)
+        records.check_argument("variables", self.variables, tuple[int, int])
+        records.check_argument("operators", self.operators, tuple[int, int])
+        records.check_argument("method", self.method, str)
         if self.method not in ROWS_TOGETHER:
             raise UserError(f"{self.method!r} is not a method: {', '.join(ROWS_TOGETHER)}")
         low, high = self.variables
@@ -190,6 +199,8 @@ def generate(
     """
     split = Split("train", rows, variables, operators, method)
     split.validate()
+    records.check_argument("seed", seed, Seed)
+    records.check_argument("workers", workers, Count)
     return generate_pairs(split, seed, KeySet(rows), workers)
 
 
@@ -207,4 +218,5 @@ def stream(
     """
     split = Split("stream", ROWS_OF_STREAM, variables, operators, method)
     split.validate()
+    records.check_argument("seed", seed, Seed)
     return (pair for n in count() for unit in make_units(split, seed, n) for pair in unit)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from possibleworlds.data.exam import ENTAILMENTS
 from possibleworlds.data.files import count_lines, format_rows, in_blocks, read_pairs
 from possibleworlds.data.generation import (
     ROWS_TOGETHER,
+    Count,
     KeySet,
     Method,
+    Seed,
     Split,
     generate_pairs,
     generate_units,
@@ -23,7 +25,8 @@ from possibleworlds.data.groups import Range
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.parallel import OrderedMap, StopRequestedError, ordered_map, stop_requested
-from possibleworlds.storage import atomic_write, exclusive_folder, sha256, write_json
+from possibleworlds.records import check_argument, from_json
+from possibleworlds.storage import atomic_write, exclusive_folder, read_json, sha256, write_json
 
 FORMAT = 1
 MANIFEST = "dataset.json"
@@ -69,6 +72,9 @@ def paper_splits(seed: int = 0, scale: float = 1.0, workers: int = 1) -> dict[st
     {'test_exam': 178, 'train': 100, 'validate': 4, 'test_easy': 4, 'test_hard': 4, 'test_big': 4,
      'test_massive': 2}
     """
+    check_argument("seed", seed, Seed)
+    check_argument("workers", workers, Count)
+    check_argument("scale", scale, float)
     if not scale > 0:
         raise UserError(f"scale {scale}: must be positive")
     sizes = {}
@@ -165,22 +171,34 @@ def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, A
     return manifest
 
 
+@dataclass(frozen=True)
+class ManifestFile:
+    """A file that the description of a data set names."""
+
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The description of a data set, as far as it is used."""
+
+    seed: int
+    settings: list[Split]
+    splits: dict[str, ManifestFile]
+    pruned_against: list[ManifestFile]
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read and validate the description of a data set."""
     path = folder / MANIFEST
+    if not path.exists():
+        raise UserError(f"{folder} is not a data set: it has no {MANIFEST}")
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        files = [*manifest["splits"].values(), *manifest["pruned_against"]]
-        named = [file[key] for file in files for key in ("file", "sha256")]
-        splits = [Split(**settings) for settings in manifest["settings"]]
-        for split in splits:
+        manifest = read_json(path)
+        for split in from_json(manifest, Manifest, str(path)).settings:
             split.validate()
-        if not all(isinstance(text, str) for text in [*named, *(split.name for split in splits)]):
-            raise TypeError
-        int(manifest["seed"])
-    except FileNotFoundError:
-        raise UserError(f"{folder} is not a data set: it has no {MANIFEST}") from None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, UserError, RecursionError):
+    except UserError:
         raise UserError(
             f"{path} cannot be read; generate --force overwrites the data set"
         ) from None

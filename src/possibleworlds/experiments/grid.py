@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted
 from possibleworlds.models.base import Model
 from possibleworlds.training.settings import RunSettings
 from possibleworlds.training.speed import Speed
@@ -87,6 +87,8 @@ class Plan:
         lengths = {len(part) for c in self.candidates for part in (c.epochs, c.seconds)}
         if not self.rungs or lengths != {len(self.rungs)}:
             raise UserError("rungs and candidates do not fit together")
+        if unknown := {name for c in self.candidates for name in c.overrides} - self.base.keys():
+            raise UserError(f"a candidate overrides {quoted(min(unknown))}, which is no setting")
 
     def settings(self, candidate: int, rung: int) -> Settings:
         """Give all settings of a candidate's trials in a rung."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula, conjunction, variables_of
 from possibleworlds.logic.limits import check_timeout, run_limited
 from possibleworlds.logic.sat import DEFAULT_SOLVER, find_model
@@ -29,6 +29,8 @@ def read_sequent(a: Premises, b: Formula | str | None) -> tuple[list[Formula], F
         return parse_sequent(a)
     if isinstance(a, str):
         return parse_premises(a), parse(b)
+    if not isinstance(a, Formula | Sequence):
+        raise UserError(f"premises are formulas or texts, not {quoted(a)}")
     return ([a] if isinstance(a, Formula) else list(map(parse, a))), parse(b)
 
 

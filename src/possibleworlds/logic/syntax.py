@@ -60,6 +60,10 @@ class FormulaError(UserError, ValueError):
         self.problem, self.place = problem, place
 
 
+MAX_CHARACTERS = 4_000_000
+"""The length of a formula that is read, which takes some seconds and about 500 MB."""
+
+
 def tokens(text: str) -> Iterator[tuple[str, int]]:
     """Split a text into symbols, each with its place."""
     for match in TOKEN.finditer(text):
@@ -83,6 +87,10 @@ def parse(text: str | Formula) -> Formula:
     """Read a formula written in any of the known ways."""
     if isinstance(text, Formula):
         return text
+    if not isinstance(text, str):
+        raise UserError(f"a formula is a text or a Formula, not {quoted(text)}")
+    if len(text) > MAX_CHARACTERS:
+        raise UserError(f"{len(text):,} characters; a formula has up to {MAX_CHARACTERS:,}")
     rpn: list[str] = []
     pending: list[tuple[str, int]] = []
     operand_expected = True

@@ -7,10 +7,13 @@ import torch
 from torch import Tensor
 
 from possibleworlds.data.pairs import Pairs
+from possibleworlds.errors import UserError
 from possibleworlds.logic.alphabet import N_VARIABLES
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.trees.forest import Device, Forest, Ints
 
+MAX_LENGTH = 20_000
+"""Symbols of a formula; trees are evaluated level by level, so that a deep one takes long."""
 NODES_AT_ONCE = 4000
 """Nodes per batch of an evaluation, which bounds its memory."""
 
@@ -19,6 +22,10 @@ class Dataset:
     """Pairs prepared for a network: a forest of their formulas, and their labels."""
 
     def __init__(self, pairs: Pairs, device: Device = "cpu") -> None:
+        if len(lengths := np.diff(pairs.offsets)) and lengths.max() > MAX_LENGTH:
+            raise UserError(
+                f"a formula of {lengths.max():,} symbols; networks take up to {MAX_LENGTH:,}"
+            )
         self.pairs, self.device = pairs, device
         self.forest = Forest(pairs.code, pairs.offsets)
         self.together = pairs.rows_together

@@ -29,13 +29,15 @@ from possibleworlds.models import registry
 from possibleworlds.models.base import Model
 from possibleworlds.models.settings import LARGEST, make_settings
 from possibleworlds.records import Range, from_json
-from possibleworlds.storage import atomic_write, read_json, write_json
+from possibleworlds.storage import atomic_write, read_bounded, read_json, write_json
 from possibleworlds.training.settings import RunSettings
 
 FORMAT = 2
 RUN, METRICS = "run.json", "metrics.jsonl"
 TENSOR_FILE = re.compile(r"(model|state)(-\d{1,19})?\.safetensors")
 
+MAX_TENSOR_BYTES = 512 << 20
+"""The size of a file of weights, or of a training state, that is read."""
 CONSTRUCTION_ERRORS = TypeError, ValueError, RuntimeError, KeyError, AssertionError, ArithmeticError
 """What a network's constructor raises if its settings do not go together."""
 
@@ -146,6 +148,8 @@ class RunRecord:
 
 def find_run(run: str | Path) -> Path:
     """Find the folder of a run by its path, or by the name of a pretrained network."""
+    if not isinstance(run, str | Path):
+        raise UserError(f"a run is a folder or a name, not {quoted(run)}")
     folder, shipped = Path(run), SHIPPED / run
     if (folder / RUN).exists():
         return folder
@@ -186,7 +190,7 @@ def read_history(folder: Path, record: RunRecord) -> list[HistoryLine]:
     """Read the evaluations of a run, up to the checkpoint that its record describes."""
     path = folder / METRICS
     try:
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [json.loads(line) for line in read_bounded(path).splitlines()]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError) as error:
@@ -232,6 +236,8 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read the tensors and the metadata of a safetensors file."""
     try:
+        if path.stat().st_size > MAX_TENSOR_BYTES:
+            raise ValueError(f"it has more than {MAX_TENSOR_BYTES:,} bytes")
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
     except FileNotFoundError:

@@ -4,18 +4,20 @@ A key is FOLDER/FILE, like "data/test_easy"; with "@64" at its end where a netwo
 with 64 worlds instead of as many as in training.
 """
 
-import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from possibleworlds.data.files import read
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted
 from possibleworlds.models.base import Model
+from possibleworlds.models.settings import LARGEST
+from possibleworlds.records import Range, from_json, is_number
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import load_model
@@ -43,36 +45,41 @@ def split_key(key: str) -> tuple[str, str]:
 
 def read_evaluations(run: Path) -> Evaluations:
     """Read the evaluations of a run, none where it was never evaluated."""
-    stored = read_json(run / EVALUATION)
-    if not all(map(is_evaluation, stored.values())):
-        raise UserError(f"{run / EVALUATION} does not hold evaluations")
+    path = run / EVALUATION
+    stored = read_json(path)
+    try:
+        from_json(stored, dict[str, StoredEvaluation], "one")
+    except UserError as error:
+        raise UserError(f"{path} does not hold evaluations: {error}") from None
     return stored
 
 
-def is_evaluation(value: Any) -> bool:
-    """Whether a value is an evaluation, as far as it will be used."""
-    if not isinstance(value, dict) or not are_numbers([value.get("accuracy")]):
-        return False
-    errors = value.get("errors", [])
-    if not isinstance(errors, list) or not all(isinstance(row, int) for row in errors):
-        return False
-    parts = [value.get("by_variables", {}), value.get("by_operators", {})]
-    return all(
-        isinstance(part, dict)
-        and all(re.fullmatch(r"\d{1,9}(-\d{1,9})?", size) for size in part)
-        and all(
-            isinstance(of_size, dict)
-            and are_numbers([of_size.get("rows"), of_size.get("accuracy")])
-            and of_size["rows"] > 0
-            for of_size in part.values()
-        )
-        for part in parts
-    )
+@dataclass(frozen=True)
+class StoredBin:
+    """The accuracy on the rows of one size, as a file holds it."""
+
+    rows: Annotated[int, Range(1, LARGEST)]
+    accuracy: Annotated[float, Range(0, 1)]
+
+
+@dataclass(frozen=True)
+class StoredEvaluation:
+    """An evaluation as a file holds it, as far as it will be used."""
+
+    accuracy: Annotated[float, Range(0, 1)]
+    errors: list[Annotated[int, Range(0, LARGEST)]] = field(default_factory=list)
+    by_variables: dict[str, StoredBin] = field(default_factory=dict)
+    by_operators: dict[str, StoredBin] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for size in (*self.by_variables, *self.by_operators):
+            if not re.fullmatch(r"[0-9]{1,9}(-[0-9]{1,9})?", size):
+                raise UserError(f"{quoted(size)} is no size")
 
 
 def are_numbers(values: Iterable[Any]) -> bool:
     """Whether values from a JSON file can be calculated with."""
-    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
+    return all(isinstance(value, bool) or is_number(value) for value in values)
 
 
 class EvaluationTask(NamedTuple):

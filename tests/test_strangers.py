@@ -1,0 +1,163 @@
+"""Names, sizes and types that a stranger, or a slip, may give: one clear line, and no more."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import possibleworlds as pw
+from possibleworlds import storage
+from possibleworlds.data.splits import MANIFEST, read_manifest
+from possibleworlds.errors import StorageError, UserError
+from possibleworlds.training.batches import MAX_LENGTH, Dataset
+from possibleworlds.training.checkpoint import load_tensors
+from possibleworlds.training.evaluations import EVALUATION, read_evaluations
+
+ESCAPE = "\x1b]0;owned\x07\x9b31m\u202e"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
+    for name in ("train", "validate", f"test{ESCAPE}"):
+        pairs.save(folder / f"{name}.txt")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["stats", "FILE"],
+        ["stats", "FILE", "--json"],
+        ["verify", "FOLDER"],
+        ["evaluate", "treenet", "FILE"],
+        ["evaluate", "treenet", "FILE", "--json"],
+        ["predict", "treenet", "FILE", "--json"],
+        ["evaluate", ESCAPE, "FILE"],
+    ],
+)
+def test_no_terminal_escapes_from_names_of_files(arguments: list[str], data: Path) -> None:
+    names = {"FILE": str(data / f"test{ESCAPE}.txt"), "FOLDER": str(data)}
+    words = [sys.executable, "-m", "possibleworlds", *(names.get(a, a) for a in arguments)]
+    environment = {**os.environ, "PYTHONUTF8": "1"}
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", env=environment)
+    assert "Traceback" not in done.stderr
+    shown = done.stdout + done.stderr
+    assert shown
+    assert all(line.isprintable() for line in shown.split("\n"))
+    if "--json" in arguments and "stats" not in arguments:
+        assert json.loads(done.stdout.splitlines()[0])["file"] == names["FILE"]
+
+
+def test_a_symlink_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("precious")
+    for name in (".x.json.part", "x.json"):
+        (tmp_path / name).symlink_to(tmp_path / "theirs")
+    storage.write_json(tmp_path / "x.json", {"a": 1})
+    assert (tmp_path / "theirs").read_text() == "precious"
+    assert storage.read_json(tmp_path / "x.json") == {"a": 1}
+    assert not (tmp_path / "x.json").is_symlink()
+
+
+def test_files_that_were_never_completed_are_removed(tmp_path: Path) -> None:
+    names: list[str] = []
+
+    def interrupted() -> None:
+        with storage.atomic_write(tmp_path / "x.json") as file:
+            file.write("a")
+            names.extend(os.listdir(tmp_path))
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    assert os.listdir(tmp_path) == []
+    assert len(set(names)) == 2  # nobody can foresee the name
+    for name in names:
+        (tmp_path / name).touch()  # as a killed process leaves it
+    (tmp_path / ".thesis.part").touch()
+    with storage.exclusive_folder(tmp_path):
+        assert os.listdir(tmp_path) == [".thesis.part"]
+    with pytest.raises(StorageError, match=r"nowhere/x\.json: No such file"):
+        storage.write_json(tmp_path / "nowhere" / "x.json", {})
+
+
+def test_what_is_too_large_or_no_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    with path.open("wb") as file:
+        file.truncate(storage.MAX_JSON_BYTES + 1)
+    with pytest.raises(UserError, match="the limit is"):
+        storage.read_json(path)
+    tensors = tmp_path / "model.safetensors"
+    with tensors.open("wb") as file:
+        file.truncate(1 << 34)  # of which nothing is on the disk
+    with pytest.raises(UserError, match="more than 536,870,912 bytes"):
+        load_tensors(tensors)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(UserError, match="not a regular file"):
+            storage.read_json(tmp_path / "pipe")
+    with pytest.raises(UserError, match="4,000,001 characters"):
+        pw.parse("~" * 4_000_000 + "p")
+    with pytest.raises(UserError, match="networks take up to 20,000"):
+        Dataset(pw.Pairs.of([("p" + "~" * MAX_LENGTH, "p", 0)]))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pw.parse(3),
+        lambda: pw.entails(3, "q"),
+        lambda: pw.entails("p", 3),
+        lambda: pw.entails(None, None),
+        lambda: pw.count_models(b"p"),
+        lambda: pw.countermodel(["p", 3], "q"),
+        lambda: pw.generate(rows="8", variables=(1, 3), operators=(1, 3), seed=0),
+        lambda: pw.generate(rows=8, variables=3, operators=(1, 3), seed=0),
+        lambda: pw.generate(rows=8, variables=(1, 3), operators=("a", 3), seed=0),
+        lambda: pw.generate(rows=8, variables=(1, 3), operators=(1, 3), seed="a"),
+        lambda: pw.read(3),
+        lambda: pw.load(3),
+        lambda: pw.paper_splits(scale="a"),
+    ],
+)
+def test_wrong_types_are_named(call: Any) -> None:
+    with pytest.raises(UserError) as caught:
+        call()
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{", "7", "[" * 100_000, '{"pid": -1}', '{"pid": "x", "host": 3}', "\udcff", "null"],
+)
+def test_a_damaged_lock_is_no_traceback(text: str, tmp_path: Path) -> None:
+    for name in ("x.0", "x.²", f"x.{'9' * 100}", "x.-1"):
+        (tmp_path / name).write_text(text, errors="surrogateescape")
+    host = storage.socket.gethostname()
+    (tmp_path / "y.3").write_text(json.dumps({"host": host, "pid": 2**80}))
+    for message in storage.held_locks(tmp_path).values():
+        assert isinstance(message, dict)
+    assert storage.last_lock_number(tmp_path / "x") == 0
+
+
+def test_damaged_files_of_json(tmp_path: Path) -> None:
+    for evaluation in (
+        {"a": {"accuracy": 10**400}},
+        {"a": {"accuracy": 0.5, "by_variables": {"²": {"rows": 1, "accuracy": 1.0}}}},
+        {"a": {"accuracy": 0.5, "errors": [-1]}},
+        {"a": 1},
+    ):
+        (tmp_path / EVALUATION).write_text(json.dumps(evaluation))
+        with pytest.raises(UserError, match="does not hold evaluations"):
+            read_evaluations(tmp_path)
+    for seed in ("Infinity", "1e999", '"x"', "[1]"):
+        text = f'{{"seed": {seed}, "settings": [], "splits": {{}}, "pruned_against": []}}'
+        (tmp_path / MANIFEST).write_text(text)
+        with pytest.raises(UserError, match="cannot be read"):
+            read_manifest(tmp_path)
