@@ -22,6 +22,9 @@ from possibleworlds.models.classifier import Classifier
 from possibleworlds.models.sequences import N_SYMBOLS, Sequences, pad
 from possibleworlds.models.trees.descent import MAX_PATH, paths
 
+GROUPS = 4
+"""The number of groups by length that a batch is cut into."""
+
 
 @dataclass(frozen=True)
 class ModernTransformerSettings:
@@ -114,17 +117,24 @@ class ModernTransformer(Model):
         is_tree = self.settings.positions == "tree"
         sequences = node_sequences(batch) if is_tree else batch.joined
         x, present = self.embedding(sequences.symbols), sequences.present
-        rotation = None
         if is_tree:
             x[present] = x[present] + self.tree_positions(batch)
-        else:
-            head_size = self.settings.size // self.settings.heads
-            rotation = rotations(x.shape[1], head_size, x)
+        order = sequences.lengths.argsort()
+        # Sequences of about one length at a time, so that little is spent on padding.
+        means = [self.encode(x[rows], sequences.lengths[rows]) for rows in order.chunk(GROUPS)]
+        mean = torch.cat(means)[order.argsort()]
+        return self.classifier(mean, mean)
+
+    def encode(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the mean over the positions of each sequence, (rows, size)."""
+        x = x[:, : int(lengths.max())]
+        present = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+        rotation = None
+        if self.settings.positions == "rotary":
+            rotation = rotations(x.shape[1], self.settings.size // self.settings.heads, x)
         for block in self.blocks:
             x = block(x, present[:, None, None], rotation)
-        x = self.norm(x) * present[..., None]
-        mean = x.sum(1) / sequences.lengths[:, None]
-        return self.classifier(mean, mean)
+        return (self.norm(x) * present[..., None]).sum(1) / lengths[:, None]
 
     def tree_positions(self, batch: Batch) -> Tensor:
         """Embed the path of each node to its root, and which side it is of, (nodes, size)."""
