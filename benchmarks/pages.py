@@ -9,13 +9,13 @@ FIGURES = DOCS / "figures"
 
 
 def commit() -> str:
-    """What the working tree is, for Git."""
+    """Describe the commit of the working tree."""
     command = ["git", "describe", "--always", "--dirty"]
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def replace_part(page: str, part: str, text: str) -> None:
-    """Put a text between the marks `<!-- part: begin -->` and `<!-- part: end -->` of a page."""
+    """Replace the text between the marks `<!-- part: begin -->` and `<!-- part: end -->` of a page."""
     begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
     path = DOCS / page
     old = path.read_text(encoding="utf-8")
