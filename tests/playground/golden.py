@@ -133,12 +133,12 @@ def evaluation(model: PossibleWorldNet, start: torch.Tensor, a: str, b: str) -> 
         at = moved.float()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(model.float(), "draw_worlds", lambda *_, at=at, **__: at)
-            worlds, z = model.imagine(batch, Options(steps=0))
+            imagined = model.imagine(batch, Options(steps=0))
         steps[str(count)] = {
             "worlds": moved.flatten().tolist(),
-            "z": z[0].tolist(),
-            "log_p": float(all_worlds(z)[0, 1]),
-            "read": model.assignments(worlds[0]).int().flatten().tolist(),
+            "z": imagined.z[0].tolist(),
+            "log_p": float(all_worlds(imagined.z)[0, 1]),
+            "read": model.assignments(imagined.worlds[0]).int().flatten().tolist(),
         }
     letters = {name: letter for letter, name in names.items()}
     return {"a": a, "b": b, "letters": letters, "steps": steps}
