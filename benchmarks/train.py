@@ -139,7 +139,9 @@ def padded(model: ConvNet, batch: Batch) -> torch.Tensor:
     lengths, present = sequences.lengths, sequences.present[:, None]
     x = encoder.embedding(sequences.symbols).transpose(1, 2) * present
     for i, convolution in enumerate(encoder.convolutions, 1):
-        x = convolution(x).relu() * present
+        weight, bias = convolution.weight, convolution.bias
+        x = torch.nn.functional.conv1d(x, weight, bias, padding=encoder.kernel // 2)
+        x = x.relu() * present
         if encoder.pooling and i % encoder.pooling == 0:
             x = torch.nn.functional.max_pool1d(x, 2, ceil_mode=True)
             lengths = (lengths + 1) // 2

@@ -19,21 +19,39 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from the tree, without the network."""
+def build_wheel(folder: Path, **variables: str) -> Path:
+    """Build a wheel from the tree, without the network and without what was built before."""
     pytest.importorskip("setuptools")
-    folder = tmp_path_factory.mktemp("wheel")
     tree = folder / "tree"
-    without = shutil.ignore_patterns("*.egg-info", "__pycache__")
+    without = shutil.ignore_patterns("*.egg-info", "__pycache__", "*.so")
     shutil.copytree(ROOT / "src", tree / "src", ignore=without)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree / name)
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     command = [sys.executable, "-m", "pip", "wheel", *options, "-w", str(folder), str(tree)]
-    subprocess.run(command, check=True, timeout=300)
+    subprocess.run(command, check=True, timeout=300, env={**os.environ, **variables})
     (built,) = folder.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+def kernels(wheel: Path) -> list[str]:
+    return [name for name in zipfile.ZipFile(wheel).namelist() if "_kernel.abi3" in name]
+
+
+@pytest.mark.skipif(os.name == "nt" or not shutil.which("cc"), reason="needs a C compiler")
+def test_the_wheel_has_the_kernel_and_serves_all_versions_of_python(wheel: Path) -> None:
+    assert kernels(wheel) == ["possibleworlds/models/trees/_kernel.abi3.so"]
+    assert "-cp311-abi3-" in wheel.name
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the compiler is named otherwise")
+def test_the_wheel_is_built_without_the_kernel_where_the_compiler_fails(tmp_path: Path) -> None:
+    assert kernels(build_wheel(tmp_path, CC="false")) == []
 
 
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
