@@ -5,6 +5,7 @@ import { compile, Evaluator, LETTERS, logProbability, randomWorlds, readLetter, 
 import { bitAt, judgeRows } from "./truth.js";
 
 export const STEPS = 24;
+const MAX_PARTS = 400; // so that a step takes a fraction of a second
 
 // One network's worlds after each step: what it says of each, and what is true of each.
 class Contestant {
@@ -54,6 +55,7 @@ export class Search {
   constructor(argument, networks, n, seed) {
     Object.assign(this, { n, seed });
     const pair = compile(conjunction(argument.premises), argument.conclusion);
+    if (pair.nodes.length > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} different sub-formulas`);
     this.pair = pair;
     this.random = new Contestant(argument, networks.possibleworldnet, pair);
     this.guided = new Contestant(argument, networks.guidedworldnet, pair);
