@@ -39,16 +39,6 @@ class Entry:
     summary: str
     citation: str
 
-    @property
-    def about(self) -> str:
-        """The summary, by its former name."""
-        return self.summary
-
-    @property
-    def paper(self) -> tuple[float, ...] | None:
-        """The accuracies of Table 2, by their former name."""
-        return tuple(TABLE_2[self.name].values()) if self.name in TABLE_2 else None
-
 
 def declared(source: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield each class of a source file with the strings that its body assigns.
