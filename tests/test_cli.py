@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import possibleworlds
 from tests.conftest import wait_for_file
 
 
@@ -320,3 +321,71 @@ except pw.UserError as error:
     done = without_torch(f"from possibleworlds.cli import main; sys.argv = {arguments}; main()")
     assert done.returncode == 2
     assert done.stderr == "error: torch is missing: pip install 'possibleworlds[train]'\n"
+
+
+@pytest.fixture(scope="module")
+def trained(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("runs") / "bow"
+    options = ("--data", str(small), "--out", str(folder), "--epochs", "1")
+    assert run("train", "linear-bow", *options).returncode == 0
+    return folder
+
+
+def test_a_finished_run_is_trained_on(small: Path, trained: Path) -> None:
+    options = ("linear-bow", "--data", str(small), "--out", str(trained), "--resume")
+    steps = json.loads((trained / "run.json").read_text())["metrics"]["step"]
+    assert run("train", *options, "--epochs", "2").returncode == 0
+    record = json.loads((trained / "run.json").read_text())
+    assert record["training"]["epochs"] == 2
+    assert record["metrics"]["step"] == 2 * steps
+    assert record["metrics"]["finished"]
+    shorter = run("train", *options, "--epochs", "1")
+    assert shorter.returncode == 2
+    assert "was started with epochs=2" in shorter.stderr
+
+
+def test_evaluate_names_the_training_file_and_fits_80_columns(small: Path, trained: Path) -> None:
+    done = run("evaluate", str(trained), str(small))
+    for name in ("train.txt", "validate.txt"):
+        assert f"{name}: the network was trained or selected on this file" in done.stderr
+    assert "test_easy.txt: the" not in done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_evaluate_keeps_the_files_that_were_done(small: Path) -> None:
+    pytest.importorskip("torch")
+    files = [str(small / name) for name in ("test_exam.txt", "train.txt")]
+    options = ["--worlds", "20000", "--json"]
+    command = [sys.executable, "-m", "possibleworlds", "evaluate", "possibleworldnet"]
+    short = [*command, files[0], "--json"]
+    expected = subprocess.run(short, check=True, capture_output=True, text=True).stdout
+    running = subprocess.Popen(
+        [*command, *files, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stdout
+    first = json.loads(running.stdout.readline())
+    running.send_signal(signal.SIGINT)
+    _, log = running.communicate(timeout=60)
+    assert first["rows"] == json.loads(expected)["rows"]
+    assert running.returncode == 130
+    assert "interrupted; 1 of 2 files were evaluated" in log
+
+
+def test_a_report_of_pretrained_networks_leaves_the_package_alone(
+    small: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    package = Path(possibleworlds.__file__).parent / "checkpoints"
+    before = {path: path.stat().st_mtime_ns for path in package.rglob("*")}
+    options = ("--out", str(tmp_path / "report"), "--data", str(small), "--evaluate")
+    done = run("report", "linear-bow", str(package / "mlp-bow"), *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert {row["model"] for row in page["results"]} == {"linear-bow", "mlp-bow"}
+    assert {path: path.stat().st_mtime_ns for path in package.rglob("*")} == before
+
+
+def test_shells_can_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    assert "complete" in run("--show-completion", "bash").stdout

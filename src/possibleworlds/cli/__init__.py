@@ -28,7 +28,6 @@ from possibleworlds.errors import UndecidedError, UserError
 app = typer.Typer(
     name="possibleworlds",
     help="Propositional entailment: exact answers, data with guarantees, networks that learn it.",
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )

@@ -1,6 +1,7 @@
 """The command `report`."""
 
 import shlex
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typer import Argument, Option
 
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, reason
 from possibleworlds.parallel import stop_requested
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ app = console.new_group()
 @app.command()
 def report(
     folders: Annotated[
-        list[Path], Argument(metavar="RUNS...", help="Folders with runs, or a sweep.")
+        list[Path],
+        Argument(metavar="RUNS...", help="Folders with runs, a sweep, or pretrained networks."),
     ],
     out: Annotated[Path, Option(metavar="DIR", help="The folder of the report.")],
     data: Annotated[
@@ -44,13 +46,16 @@ def report(
         possibleworlds report runs --out report
 
         possibleworlds report runs --out report --data data --data published --evaluate
+
+        possibleworlds report treenet lstm --out report --data data --evaluate
     """
     from possibleworlds.report.material import Material, ReportRequest
     from possibleworlds.report.report import pending_evaluations
 
     words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     words += [word for folder in data or [] for word in ("--data", str(folder))]
-    request = ReportRequest(folders, data or [], shlex.join(words))
+    runs = [pretrained_copy(folder, out) or folder for folder in folders]
+    request = ReportRequest(runs, data or [], shlex.join(words))
     if evaluate:
         material = Material(request)
         if not material.test_folders:
@@ -61,6 +66,25 @@ def report(
         ):
             evaluate_with_progress(pending_evaluations(material), workers, stop)
     log(f"written: {write_pages(request, out)}")
+
+
+def pretrained_copy(folder: Path, out: Path) -> Path | None:
+    """Copy a pretrained network that was named into the report, where it may be evaluated.
+
+    None for the folder of other runs. Nothing is ever written into the package itself.
+    """
+    from possibleworlds.training.checkpoint import RUN, SHIPPED, find_run
+
+    is_shipped = SHIPPED in (folder.resolve(), *folder.resolve().parents)
+    if not is_shipped and (folder.exists() or not (SHIPPED / folder / RUN).exists()):
+        return None
+    source = folder if is_shipped else find_run(str(folder))
+    target = out / "pretrained" / source.name
+    try:
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{target}: {error.strerror or reason(error)}") from None
+    return target
 
 
 def write_pages(request: "ReportRequest", out: Path) -> Path:

@@ -1,11 +1,13 @@
 """The commands `train`, `evaluate`, `predict` and `models`."""
 
+import time
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
 from rich.progress import TextColumn
 from typer import Argument, Option
 
@@ -14,13 +16,20 @@ from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.data.files import shown_name
 from possibleworlds.errors import UserError
-from possibleworlds.storage import read_json
+from possibleworlds.report.page import duration
+from possibleworlds.storage import read_json, sha256
 
 if TYPE_CHECKING:
+    from possibleworlds.data.pairs import Pairs
     from possibleworlds.training.checkpoint import HistoryLine, RunRecord
     from possibleworlds.training.evaluation import Bin, Evaluation
 
 app = console.new_group()
+FILES_ABREAST = 3
+"""How many files a table compares, so that it fits into 80 columns."""
+SAMPLE = 16
+"""How many pairs are evaluated to know how long a file will take."""
+SECONDS_TO_ANNOUNCE = 20
 PRETRAINED = Path(possibleworlds.__file__).parent / "checkpoints"
 
 
@@ -65,7 +74,7 @@ def train(
     """Train a network; the weights of the best validation step are kept.
 
     `possibleworlds models` lists the networks, and `--set` changes any of their settings. Ctrl-C
-    saves the run, and --resume continues it.
+    saves the run, and --resume continues it; a finished run is trained on with a larger --epochs.
 
     Examples:
 
@@ -204,17 +213,48 @@ def evaluate(
     if not paths:
         raise UserError("no data files to evaluate on")
     from possibleworlds.training.batches import Dataset
+    from possibleworlds.training.checkpoint import find_run, read_run
 
     network = console.load_run(run, worlds, steps, budget, trust)
     files = data_files(paths)
     names = console.short_names(files)
+    trained_on = read_run(find_run(run)).data.values()
     results: dict[Path, Evaluation] = {}
-    with Bars() as bars:
-        for path in files:
-            data = Dataset(read(path))
-            advance = bars.counter(names[path], len(data))
-            results[path] = network.evaluate(data, worlds, steps, certify, advance, budget)
-    print_evaluations(results, certify, as_json)
+    try:
+        with Bars() as bars:
+            for path in files:
+                if sha256(path) in trained_on:
+                    log(f"{names[path]}: the network was trained or selected on this file")
+                pairs = read(path)
+
+                def run_on(
+                    pairs: "Pairs", advance: "Callable[[int], None]" = lambda _: None
+                ) -> "Evaluation":
+                    data = Dataset(pairs)
+                    return network.evaluate(data, worlds, steps, certify, advance, budget)
+
+                announce(names[path], pairs, run_on)
+                results[path] = run_on(pairs, bars.counter(names[path], len(pairs)))
+                if as_json:
+                    print_evaluations({path: results[path]}, certify, as_json)
+    except KeyboardInterrupt:
+        if not as_json and results:
+            print_evaluations(results, certify, as_json)
+        log(f"interrupted; {len(results)} of {len(files)} files were evaluated")
+        raise typer.Exit(130) from None
+    if not as_json:
+        print_evaluations(results, certify, as_json)
+
+
+def announce(name: str, pairs: "Pairs", run_on: "Callable[[Pairs], Evaluation]") -> None:
+    """Print how long a long evaluation will take, by that of a sample of all sizes."""
+    if len(pairs) < 10 * SAMPLE:
+        return
+    start = time.perf_counter()
+    run_on(pairs[:: len(pairs) // SAMPLE])
+    seconds = (time.perf_counter() - start) * len(pairs) / SAMPLE
+    if seconds > SECONDS_TO_ANNOUNCE:
+        log(f"{name}: about {duration(seconds)}")
 
 
 def print_evaluations(results: "dict[Path, Evaluation]", certify: bool, as_json: bool) -> None:
@@ -228,15 +268,17 @@ def print_evaluations(results: "dict[Path, Evaluation]", certify: bool, as_json:
     for path, result in results.items():
         low, high = result.interval
         shown = f"{result.accuracy:.2%}", f"{low:.2%} - {high:.2%}"
-        lines.append((shown_name(path), f"{result.rows:,}", *shown))
-    console.print_table(("file", "rows", "accuracy", "95 % interval"), lines)
+        all_four = "-" if result.all_four is None else f"{result.all_four:.2%}"
+        lines.append((names[path], f"{result.rows:,}", *shown, all_four))
+    console.print_table(("file", "rows", "accuracy", "95 % interval", "all four right"), lines)
     for what in ("variables", "operators"):
-        print()
-        columns = {
-            names[path].removesuffix(".txt"): getattr(one, f"by_{what}")
+        columns = [
+            (names[path].removesuffix(".txt"), getattr(one, f"by_{what}"))
             for path, one in results.items()
-        }
-        print_by_size(what, columns)
+        ]
+        for first in range(0, len(columns), FILES_ABREAST):
+            print()
+            print_by_size(what, dict(columns[first : first + FILES_ABREAST]))
 
 
 def print_by_size(what: str, columns: "dict[str, dict[str, Bin]]") -> None:

@@ -339,7 +339,7 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
     if not (folder / RUN).exists():
         raise UserError(f"{folder} holds something that is not a run")
     if not job.resume:
-        raise UserError(f"{folder} holds a run; --resume goes on with it")
+        raise UserError(f"{folder} holds a run; --resume continues it")
     record = read_run(folder)
     if record.model != job.model_name:
         raise UserError(f"{folder} holds a run of {record.model}, not of {job.model_name}")
@@ -350,10 +350,15 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
         raise UserError(f"{folder} was trained on other data{where}")
     check_engine(record, job.engine, folder)
     stored, requested = record.flat_settings, RunSettings.read(job.model_class, job.settings).flat()
-    for name in job.settings:
+    longer: dict[str, Any] = {
+        name: requested[name]
+        for name in ("epochs", "minutes")
+        if record.finished and name in job.settings and 0 < stored[name] < requested[name]
+    }
+    for name in job.settings.keys() - longer.keys():
         if stored.get(name) != requested[name]:
             raise UserError(f"{folder} was started with {name}={stored.get(name)}")
-    return record
+    return replace(record, training={**record.training, **longer})
 
 
 def run_to_the_end(
