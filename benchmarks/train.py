@@ -223,8 +223,9 @@ def preparation(data: Dataset) -> list[str]:
             made(name, **({"unguided_fraction": 0.0} if name == "guidedworldnet" else {})), data
         )
         step = bench.step(5)
-        share = bench.preparing(view_of[name]) / step
-        lines.append(f"| {name} | {64 / step:,.0f} | {share:.1%} |")
+        view = view_of.get(name)
+        share = f"{bench.preparing(view) / step:.1%}" if view else "-"
+        lines.append(f"| {name} | {64 / step:,.0f} | {share} |")
     return lines
 
 
