@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from possibleworlds.errors import UserError
+from possibleworlds.experiments import scheduler
 from possibleworlds.experiments.grid import (
     Budget,
     Plan,
@@ -19,7 +20,7 @@ from possibleworlds.experiments.grid import (
     starting_candidates,
 )
 from possibleworlds.experiments.sweep import Search
-from possibleworlds.experiments.trials import Result, Trial
+from possibleworlds.experiments.trials import Progress, Result, Trial
 from possibleworlds.models.registry import resolve
 from possibleworlds.records import from_json
 from possibleworlds.training.speed import Speed
@@ -182,3 +183,28 @@ def test_of_the_whole_grid_the_settings_with_the_best_mean_are_selected(tmp_path
     assert list(selection.seeds.values()) == [0.8, 0.75, 0.7]
     names = [trial.name for candidate, trial in search.rungs[0].values() if candidate == 1]
     assert list(selection.seeds) == [names[1], names[2], names[0]]
+
+
+def test_what_is_left_counts_checkpoints_and_rungs_to_come(tmp_path: Path) -> None:
+    search = halving_search(tmp_path)
+    whole = [seconds for rung in search.work_left({}) for seconds in rung]
+    assert len(whole) == 9 + 3 + 3
+    first = next(iter(search.rungs[0]))
+    search.checkpoints[first] = 0.5
+    assert sum(whole) - sum(map(sum, search.work_left({}))) == pytest.approx(whole[0] / 2)
+    running = {first: Progress(fraction=0.75)}
+    assert search.work_left(running)[0][0] == pytest.approx(whole[0] / 4)
+    give(search, dict.fromkeys(range(9), "nan"))
+    assert search.pending() == []
+
+
+def test_time_left_follows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(scheduler.time, "monotonic", lambda: now[0])
+    time_left = scheduler.TimeLeft()
+    assert time_left([[[100.0] * 10]], slots=2, running=2) == 500
+    now[0] += 3000  # 600 seconds of work took 6000 seconds of two cores: ten times as long
+    assert time_left([[[100.0] * 4]], slots=2, running=2) == pytest.approx(2000, rel=0.1)
+    now[0] += 500
+    assert time_left([[[50.0]]], slots=2, running=1) == pytest.approx(500, rel=0.3)
+    assert time_left([], slots=2, running=0) == 0

@@ -1,6 +1,8 @@
 """A Ray cluster gives what one machine gives, also where it loses a node on the way."""
 
+import json
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,3 +71,48 @@ def test_no_cluster_is_said_in_one_line(data: Path, here: Path) -> None:
     nowhere = ["--engine", "ray", "--address", "127.0.0.1:1"]
     done = possible("sweep", SLOW, "--data", data, "--out", "s", *nowhere, cwd=here, code=2)
     assert "error: no Ray cluster at 127.0.0.1:1" in done.stderr.splitlines()[-1]
+
+
+LISTENING = """
+import json, os
+from pathlib import Path
+from possibleworlds.parallel.ray import connect_ray
+
+ray = connect_ray(None)
+assert ray.get(ray.remote(num_cpus=1)(lambda: os.getpid()).remote()) != os.getpid()
+parents = {}
+for path in Path("/proc").glob("[0-9]*"):
+    try:
+        parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        pass
+ours, grown = set(), {os.getpid()}
+while grown - ours:
+    ours |= grown
+    grown = {process for process, parent in parents.items() if parent in ours}
+sockets = set()
+for process in ours:
+    for file in Path(f"/proc/{process}/fd").glob("*"):
+        try:
+            sockets.add(os.readlink(file).removeprefix("socket:[").rstrip("]"))
+        except OSError:
+            pass
+rows = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{name}")]
+rows = [row for row in rows if row[3] == "0A" and row[9] in sockets]  # those that listen
+print(json.dumps([row[1].partition(":")[0] for row in rows]))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="finds sockets in /proc")
+def test_a_cluster_of_our_own_is_reached_from_this_machine_alone() -> None:
+    words = [sys.executable, "-c", LISTENING]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    addresses = json.loads(done.stdout)
+    loopback = {
+        "0100007F",  # 127.0.0.1, as /proc/net/tcp writes it
+        "0000000000000000FFFF00000100007F",  # the same by IPv6
+        "00000000000000000000000001000000",  # ::1
+    }
+    assert len(addresses) > 3
+    assert set(addresses) <= loopback

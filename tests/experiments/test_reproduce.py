@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from possibleworlds.cli import experiments
-from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
+from possibleworlds.data.splits import generate_folder, paper_layout
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import presets, reproduce
 from possibleworlds.experiments.grid import Budget
@@ -29,15 +29,7 @@ TINY = {"epochs": 1.0, "evaluations": 2}
 
 
 def tiny(budget: Budget | None = None) -> Preset:
-    runs = [
-        PlannedRun("mlp-bow", TINY, seeds=2, is_result=True),
-        PlannedRun("mlp-bow", {**TINY, "permute_symbols": False}),
-        PlannedRun("possibleworldnet", {**TINY, "size": 4, "worlds": 2}, is_result=True),
-        *presets.one_sided(TINY, ("linear-bow",)),
-    ]
-    data = paper_layout(160, 40, 40, 40, 40, 20)
-    naive = free_splits(80, (1, 5), (1, 5), "naive")
-    return Preset({"data": data, "naive": naive}, runs, budget, "Everything is tiny.")
+    return replace(presets.tiny(), budget=budget)
 
 
 def at_work(preset: Preset, out: Path, tests: tuple[Path, ...] = ()) -> Reproduction:
@@ -47,7 +39,7 @@ def at_work(preset: Preset, out: Path, tests: tuple[Path, ...] = ()) -> Reproduc
 def finish(work: Reproduction) -> dict[str, bytes]:
     """Do all of it; the weights of each run."""
     work.make_data(lambda *_: None)
-    work.train(work.expected_seconds(), lambda _: None)
+    work.train(work.expected_seconds(), lambda *_: None)
     return {path.parent.name: path.read_bytes() for path in work.runs.rglob("model-*.safetensors")}
 
 
@@ -105,14 +97,13 @@ def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
     assert all(seconds > 0 for seconds in lengths.values())
     work.stop = lambda: next(asked)
     with pytest.raises(StopRequestedError):
-        work.train(lengths, lambda _: None)
+        work.train(lengths, lambda *_: None)
     undisturbed = {p.parent.name: p.read_bytes() for p in done.rglob("model-*.safetensors")}
     assert finish(at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))) == undisturbed
 
 
 def test_search_is_part_of_it(tmp_path: Path) -> None:
-    preset = replace(tiny(Budget(9, "epochs")), searched=("linear-bow", "mlp-bow"))
-    work = at_work(preset, tmp_path)
+    work = at_work(presets.tiny(), tmp_path)
     finish(work)
     searches = work.plan_search()
     assert [search.model for search in searches] == ["linear-bow", "mlp-bow"]

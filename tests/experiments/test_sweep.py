@@ -47,9 +47,12 @@ def test_a_sweep_from_plan_to_evaluation(
     tests = shutil.copytree(data, here / "elsewhere")
     (tests / "train.txt").unlink()
     done = possible("sweep", PLAIN, *options(data, 24), "--test", tests, cwd=here)
-    assert "the defaults and 2 of 4 settings" in done.stderr
-    assert "the best 1 with 3 seeds" in done.stderr
-    assert "of one core" in done.stderr
+    assert all(len(line) <= 80 for line in done.stderr.splitlines())
+    log = " ".join(done.stderr.split())
+    assert "the defaults and 2 of 4 settings" in log
+    assert "the best 1 with 3 seeds" in log
+    assert "of one core" in log
+    assert len(re.findall(r"networks:Plain [^:]*seed=\d: \d+\.\d\d% validation accuracy", log)) == 6
     assert done.stdout.count("selected") == 3
     stored = json.loads((here / "sweep" / "sweep.json").read_text())
     assert stored["version"]
@@ -98,7 +101,7 @@ def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
             time.sleep(0.02)
         assert running.poll() is None, "the sweep was over before it could be disturbed"
         cli.app(["sweep", "--status", "parts"], standalone_mode=False)
-        assert re.search(r"Slow-\w{16} .* \d\d% ", capsys.readouterr().out)
+        assert re.search(r"seed=0 .* \d\d%, .* left", capsys.readouterr().out)
         running.send_signal(number)
         _, said = running.communicate(timeout=60)
         assert "Traceback" not in said

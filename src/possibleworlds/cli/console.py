@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     TaskID,
@@ -114,11 +113,12 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 class Bars(Progress):
     """Progress bars on standard error, one for each name, with the time left."""
 
-    def __init__(self, *shown: ProgressColumn) -> None:
-        columns = shown or (MofNCompleteColumn(),)
+    def __init__(self, *shown: ProgressColumn, unit: str = "rows", remaining: bool = True) -> None:
+        columns = shown or (TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit),)
         name = TextColumn("{task.description}", justify="right", markup=False)
-        times = TimeElapsedColumn(), TimeRemainingColumn()
-        super().__init__(name, BarColumn(), *columns, *times, console=err)
+        times = (TimeElapsedColumn(), *([TimeRemainingColumn()] if remaining else []))
+        bar = BarColumn(40 if err.width >= 100 else 12)
+        super().__init__(name, bar, *columns, *times, console=err)
         self.bars: dict[str, TaskID] = {}
 
     def show(self, name: str, done: float, total: float, text: str = "") -> None:

@@ -3,19 +3,22 @@
 import json
 import shlex
 import signal
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.console import Group
 from rich.live import Live
+from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
 from possibleworlds.cli import console
-from possibleworlds.cli.console import Bars, log
+from possibleworlds.cli.console import Bars
 from possibleworlds.cli.report import evaluate_with_progress, write_pages
 from possibleworlds.errors import UserError, printable
 from possibleworlds.paper import SPLITS
@@ -107,8 +110,8 @@ def sweep(
             for search in searches:
                 after = duration(search.seconds_to_evaluate(files))
                 log(f"{search.model}: {in_words(search.plan)}, then {after} to evaluate")
-            left = sum(search.seconds_left({}) for search in searches)
-            log(f"left to train: {on_cores(left, runs_on.slots)}")
+            works = [search.work_left({}) for search in searches]
+            log(f"left to train: {on_cores(works, runs_on.slots)}")
             with live_table(searches, runs_on) as show:
                 sweeps.run(searches, data, files, runs_on, stop, log, show)
     finally:
@@ -120,11 +123,20 @@ def sweep(
 @contextmanager
 def live_table(searches: "list[Search]", engine: "Engine") -> Iterator[Callable[[], None]]:
     """Show a table of trials on a terminal; yields the function that updates it."""
+    from possibleworlds.experiments.scheduler import TimeLeft
+    from possibleworlds.experiments.trials import running_trials
+
+    time_left = TimeLeft()
     with Live(console=console.err, auto_refresh=False, transient=True) as live:
 
         def show() -> None:
+            running = running_trials(searches[0].sweep)
+            works = [search.work_left(running) for search in searches]
+            seconds = time_left(works, engine.slots, len(running))
             if console.err.is_terminal:
-                live.update(status_table(searches, engine.slots), refresh=True)
+                title = f"about {duration(seconds)} left to train"
+                table = status_table(searches, BEST_TRIALS)
+                live.update(Group(table, title), refresh=True)
 
         yield show
 
@@ -132,7 +144,8 @@ def live_table(searches: "list[Search]", engine: "Engine") -> Iterator[Callable[
 @app.command()
 def reproduce(
     preset: Annotated[
-        Literal["quick", "paper"], Option(help="A quarter of an hour, or the paper's sizes.")
+        Literal["tiny", "quick", "paper"],
+        Option(help="A few seconds, a quarter of an hour, or the paper's sizes."),
     ] = "quick",
     folder: Annotated[
         Path, Option("--out", metavar="OUT", help="The folder of all results.")
@@ -154,17 +167,21 @@ def reproduce(
 
         possibleworlds reproduce --preset paper --budget 20h --out paper --test published
     """
-    if budget and preset == "quick":
-        raise UserError("a quick run has no search; --budget is for --preset paper")
+    if budget and preset != "paper":
+        raise UserError(f"a {preset} run has no search to set; --budget is for --preset paper")
 
     from possibleworlds.experiments.grid import Budget
-    from possibleworlds.experiments.presets import paper, quick
+    from possibleworlds.experiments.presets import paper, quick, tiny
     from possibleworlds.experiments.reproduce import Reproduction
     from possibleworlds.parallel.engines import LocalEngine
     from possibleworlds.report.material import Material, ReportRequest
     from possibleworlds.report.report import pending_evaluations
 
-    chosen = paper(Budget.parse(budget or "10h")) if preset == "paper" else quick()
+    chosen = (
+        paper(Budget.parse(budget or "10h"))
+        if preset == "paper"
+        else (quick if preset == "quick" else tiny)()
+    )
     words = ["possibleworlds", "reproduce", "--preset", preset, "--out", str(folder)]
     words += ["--budget", budget] if budget else []
     words += [word for path in test or [] for word in ("--test", str(path))]
@@ -181,19 +198,21 @@ def reproduce(
             log("data generated and verified; planning")
             lengths, searches = work.expected_seconds(), work.plan_search()
             lengths |= work.add_twins(searches)
-            left = sum(lengths.values()) + sum(
-                search.seconds_left({}) + search.plan.seconds_each(-1)
-                for search in searches
-                if search.pending()
-            )
-            log(f"left to train: {on_cores(left, workers)}; evaluations and the report come on top")
+            works = [search.work_left({}) for search in searches]
+            twins = [search.plan.seconds_each(-1) for search in searches if search.pending()]
+            works.append([[*work.work_left(lengths), *twins]])
+            log(f"left to train: {on_cores(works, workers)}, then evaluations and the report")
             if searches:
                 with live_table(searches, engine) as show:
                     work.search(searches, show)
             lengths |= work.add_twins(searches)
-            with Bars() as bars:
-                total = round(sum(lengths.values()))
-                work.train(lengths, lambda done: bars.show("training", round(done), total))
+            with Bars(TextColumn("{task.fields[text]}"), remaining=False) as bars:
+
+                def show_runs(done: int, total: int, seconds: float) -> None:
+                    text = f"{done} of {total} runs, about {duration(seconds)} left"
+                    bars.show("training", done, total, text)
+
+                work.train(lengths, show_runs)
             request = ReportRequest([work.out], work.test_folders, shlex.join(words), chosen.note)
             evaluate_with_progress(pending_evaluations(Material(request)), workers, stop)
             page = write_pages(request, work.out / "report")
@@ -221,9 +240,18 @@ def print_results(report: dict[str, Any]) -> None:
     console.print_table(("network", "on", *splits), lines)
 
 
-def on_cores(seconds: float, cores: int) -> str:
-    """Write a time of one core, and the same on several."""
-    return f"{duration(seconds)} of one core, {duration(seconds / cores)} on {cores}"
+def log(line: str) -> None:
+    """Print a line for people, folded where it is wider than the terminal."""
+    width = console.err.width
+    console.log(textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False))
+
+
+def on_cores(works: "list[list[list[float]]]", cores: int) -> str:
+    """Write how long work takes on one core, and on several."""
+    from possibleworlds.experiments.scheduler import TimeLeft
+
+    one, several = (duration(TimeLeft()(works, slots, 0)) for slots in (1, cores))
+    return f"{one} of one core, about {several} on {cores}"
 
 
 def in_words(plan: "Plan") -> str:
@@ -244,24 +272,27 @@ def show_status(folder: Path) -> None:
     """Print the progress of a sweep."""
     from possibleworlds.experiments.sweep import read_searches
 
-    console.out.print(status_table(read_searches(folder), None))
+    searches = read_searches(folder)
+    console.out.print(status_table(searches, None))
+    for search in searches:
+        if best := search.selection():
+            where = folder / "trials" / best.trial
+            console.out.print(f"{search.model}: {percent(best.validation)} validation, {where}")
 
 
-def status_table(searches: "list[Search]", slots: int | None) -> Table:
-    """Make a line for each network and each of its trials; on an engine with slots, the best."""
+def status_table(searches: "list[Search]", most: int | None) -> Table:
+    """Make a line for each network and each of its trials; of those not running the best, if so."""
     from possibleworlds.experiments.trials import running_trials
 
     rows: list[tuple[str | Text, ...]] = []
-    at_work = running_trials(searches[0].sweep)
-    fractions = {name: progress.fraction for name, progress in at_work.items()}
+    running = running_trials(searches[0].sweep)
     for search in searches:
         due, total = len(search.pending()), len(search.rungs[-1])
         rung = f"rung {len(search.rungs)} of {len(search.plan.rungs)}"
-        left = duration(search.seconds_left(fractions) / (slots or max(1, len(fractions))))
         name = Text(printable(search.model), style="bold")
-        rows.append((name, rung, f"{total - due} of {total}", "", left))
-        rows += trial_lines(search, at_work, BEST_TRIALS if slots else None)
-    return console.make_table(("trial", "settings", "progress", "validation", "time left"), rows)
+        rows.append((name, f"{rung}: {total - due} of {total} trials", ""))
+        rows += trial_lines(search, running, most)
+    return console.make_table(("trial", "progress", "validation"), rows)
 
 
 def trial_lines(
@@ -274,23 +305,21 @@ def trial_lines(
     ended: list[tuple[str, ...]] = []
     for number, rung in reversed(list(enumerate(search.rungs))):
         lines = []
-        for name, (candidate, trial) in rung.items():
+        for name, (candidate, _) in rung.items():
             progress, result = at_work.get(name), search.results.get(name)
-            chosen = search.plan.candidates[candidate]
-            changed = [f"{k}={v}" for k, v in chosen.overrides.items() if v != search.plan.base[k]]
-            settings = f"{' '.join(changed) or 'defaults'} seed={trial.seed}"
+            settings = search.settings_of(number, name)
             if progress:
-                left = duration(chosen.seconds[number] * (1 - progress.fraction))
-                shown = f"{progress.fraction:.0%}"
+                seconds = search.plan.candidates[candidate].seconds[number]
+                left = duration(seconds * (1 - progress.fraction))
+                shown = f"{progress.fraction:.0%}, {left} left"
                 if progress.evaluating:
-                    shown, left = f"evaluating {progress.evaluating}", ""
+                    shown = f"evaluating {progress.evaluating}"
                 accuracy = result.validation if result else progress.validation
-                running.append((name, settings, shown, percent(accuracy), left))
+                running.append((settings, shown, percent(accuracy)))
             elif result:
                 shown = "selected" if name in selected else f"done, rung {number + 1}"
                 shown = f"failed: {result.failure}" if result.failure else shown
-                line = name, settings, shown, percent(result.validation), ""
-                lines.append((result.validation, line))
+                lines.append((result.validation, (settings, shown, percent(result.validation))))
         ended += [line for _, line in sorted(lines, key=lambda pair: -pair[0])]
     return running + ended[:most]
 

@@ -104,5 +104,5 @@ def evaluate_with_progress(
     """Evaluate runs, with a progress bar."""
     from possibleworlds.report.report import evaluate
 
-    with Bars() as bars:
+    with Bars(unit="evaluations") as bars:
         evaluate(tasks, workers, stop, lambda done: bars.show("evaluating", done, len(tasks)))

@@ -4,14 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from possibleworlds.data.generation import Split
-from possibleworlds.data.splits import PRESETS, free_splits
+from possibleworlds.data.splits import PRESETS, free_splits, paper_layout
 from possibleworlds.experiments.grid import SEEDS, Budget, Settings
 from possibleworlds.models.registry import entries, resolve
-from possibleworlds.paper import TABLE_2, WORLDS
+from possibleworlds.paper import WORLDS
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.settings import RunSettings
 
 WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
+LENGTH = ("epochs", "minutes", "evaluations", "validation_rows")
+QUICK_EPOCHS = {
+    **{"linear-bow": 50.0, "mlp-bow": 50.0, "transformer": 4.0, "convnet": 12.0, "lstm": 15.0},
+    **{"bilstm": 8.0, "treenet": 32.0, "treelstm": 24.0, "lstm-traversal": 10.0},
+    **{"bilstm-traversal": 5.0, "possibleworldnet": 11.0, "guidedworldnet": 7.0},
+}
+"""What a core trains in a minute on 20,000 rows, by the pairs a second of docs/models.md (half a
+minute for bags of words, two for guided worlds)."""
 ONE_SIDED = ("linear-bow", "mlp-bow", "treenet")
 
 
@@ -25,6 +33,14 @@ class PlannedRun:
     seeds: int = 1
     is_result: bool = False
     """Whether it stands in the table of results; others are there to be compared."""
+
+    @property
+    def label(self) -> str:
+        """The network, its settings other than the defaults, and its data."""
+        defaults = RunSettings.read(resolve(self.model), {}).flat()
+        values = {k: v for k, v in self.overrides.items() if k not in LENGTH}
+        chosen = [f"{k}={v}" for k, v in values.items() if v != defaults.get(k)]
+        return " ".join([self.model, *chosen, *([] if self.data == "data" else ["on", self.data])])
 
     @property
     def settings(self) -> Settings:
@@ -47,27 +63,41 @@ class Preset:
     """The networks that share the budget."""
 
 
-def quick() -> Preset:
-    """All twelve networks on a fifth of the data, each for a minute or so."""
-    minutes = dict.fromkeys((*TABLE_2, "guidedworldnet"), 1.0) | {"linear-bow": 0.4, "mlp-bow": 0.4}
-    minutes["guidedworldnet"] = 2.0
+def tiny() -> Preset:
+    """A bit of everything, in seconds: for tests, and to see what it does."""
+    short = {"epochs": 1.0, "evaluations": 2}
     runs = [
-        PlannedRun(model, {"minutes": length}, is_result=True) for model, length in minutes.items()
+        PlannedRun("mlp-bow", short, seeds=2, is_result=True),
+        PlannedRun("mlp-bow", {**short, "permute_symbols": False}),
+        PlannedRun("possibleworldnet", {**short, "size": 4, "worlds": 2}, is_result=True),
+        *one_sided(short, ("linear-bow",)),
     ]
-    runs += [PlannedRun("possibleworldnet", {"minutes": 0.5, "worlds": n}) for n in WORLDS[::2]]
+    data = paper_layout(160, 40, 40, 40, 40, 20)
+    splits = {"data": data, "naive": free_splits(80, (1, 5), (1, 5), "naive")}
+    searched = ("linear-bow", "mlp-bow")
+    return Preset(splits, runs, Budget(9, "epochs"), "Everything is tiny.", searched)
+
+
+def quick() -> Preset:
+    """All networks of the paper, and guided worlds, on a fifth of the data, a minute or so each."""
+    runs = [
+        PlannedRun(model, {"epochs": epochs}, is_result=True)
+        for model, epochs in QUICK_EPOCHS.items()
+    ]
+    runs += [PlannedRun("possibleworldnet", {"epochs": 5.0, "worlds": n}) for n in WORLDS[::2]]
     runs += [
-        PlannedRun(model, {"minutes": minutes[model], "permute_symbols": False})
+        PlannedRun(model, {"epochs": QUICK_EPOCHS[model], "permute_symbols": False})
         for model in ("mlp-bow", "lstm", "treelstm")
     ]
-    runs += one_sided({"minutes": 0.2}, ("mlp-bow",))
+    runs += one_sided({"epochs": 25.0}, ("mlp-bow",))
     return Preset(
         {"data": PRESETS["quick"], "naive": naive(20_000)},
         runs,
         None,
         "A quick run: 20,000 rows of training data instead of 100,000 and 1,000 in a test set "
-        "instead of 5,000; each network with its default settings and one seed, for 0.4 to 2 "
-        "minutes on one core, without a search; four numbers of worlds instead of seven; three "
-        "networks without symbol permutation; one network that sees one side. The paper's sizes: "
+        "instead of 5,000; each network with its default settings and one seed, for 4 to 50 "
+        "epochs, without a search; four numbers of worlds instead of seven; three networks without "
+        "symbol permutation; one network that sees one side. The paper's sizes: "
         "`possibleworlds reproduce --preset paper`.",
     )
 

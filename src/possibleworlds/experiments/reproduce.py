@@ -31,6 +31,8 @@ REQUEST = "reproduce.json"
 
 Progress = Callable[[str, int, int], None]
 """What is told the name of something, and how much of it is done, of how much."""
+Show = Callable[[int, int, float], None]
+"""What is told how many runs are done, of how many, and the seconds left."""
 
 
 class Reproduction:
@@ -44,6 +46,8 @@ class Reproduction:
         self.runs, self.data = out / "runs", out / "data"
         self.trials: dict[str, tuple[PlannedRun, Trial]] = {}
         """The trials of the planned runs, by name."""
+        self.checkpoints: dict[str, float] = {}
+        """How much of each was done when it was planned here."""
 
     def begin(self, request: dict[str, Any]) -> None:
         """Take the folder for a request, unless it is taken for another one."""
@@ -108,42 +112,59 @@ class Reproduction:
             Trial(planned.model, planned.settings, seed, self.fingerprints[planned.data])
             for seed in range(planned.seeds)
         ]
-        self.trials |= {trial.name: (planned, trial) for trial in of_run}
+        rows = next(s.rows for s in self.preset.splits[planned.data] if s.name == "train")
+        for trial in of_run:
+            self.trials[trial.name] = planned, trial
+            self.checkpoints[trial.name] = trials.fraction_done(self.runs, trial, rows)
         return [trial.name for trial in of_run]
 
     def expected_seconds(self) -> dict[str, float]:
-        """Estimate how many seconds each planned run takes that is not done."""
+        """Estimate how many seconds each planned run takes, from its start, that is not done."""
         left = {n: run for n, (run, _) in self.trials.items() if not read_result(self.runs, n)}
         candidates = {
             name: (run.model, [run.overrides], self.out / run.data) for name, run in left.items()
         }
         speeds = trials.measure_all(candidates, self.engine, self.stop, self.log)
-        seconds = {}
-        for name, run in left.items():
-            settings = run.settings
-            by_epochs = speeds[name][0].trial(settings["epochs"], settings["evaluations"])
-            seconds[name] = 60.0 * settings["minutes"] or by_epochs
-        return seconds
+        lengths = {
+            name: (run.settings["epochs"], run.settings["evaluations"])
+            for name, run in left.items()
+        }
+        return {name: speeds[name][0].trial(*length) for name, length in lengths.items()}
 
-    def train(self, expected: dict[str, float], show: Callable[[float], None]) -> None:
-        """Train the planned runs, longest first; tell how many seconds of them are done."""
+    def work_left(self, expected: dict[str, float]) -> list[float]:
+        """Estimate the seconds of one core of each planned run that is left."""
+        running = trials.running_trials(self.runs)
+        left = []
+        for name, seconds in expected.items():
+            now = running.get(name)
+            left.append(seconds * (1 - (now.fraction if now else self.checkpoints[name])))
+        return left
+
+    def label(self, name: str) -> str:
+        """Name a run by its settings, and its seed."""
+        planned, trial = self.trials[name]
+        return f"{planned.label} seed={trial.seed}"
+
+    def train(self, expected: dict[str, float], show: Show) -> None:
+        """Train the planned runs, longest first."""
         left = dict(sorted(expected.items(), key=lambda item: -item[1]))
+        time_left = scheduler.TimeLeft()
 
         def calls() -> Iterator[scheduler.Call]:
             for name in left:
                 planned, trial = self.trials[name]
                 data, ended = self.out / planned.data, partial(on_end, name)
-                yield trials.trial_call(self.runs, trial, data, ended)
+                yield trials.trial_call(self.runs, trial, self.label(name), data, ended)
 
         def on_end(name: str) -> None:
             if result := read_result(self.runs, name):
                 del left[name]
-                self.log(f"{name}: {result}")
+                self.log(f"{self.label(name)}: {result}")
 
         def refresh() -> None:
-            running = trials.running_trials(self.runs)
-            ahead = (s * (1 - running[n].fraction if n in running else 1) for n, s in left.items())
-            show(sum(expected.values()) - sum(ahead))
+            slots, work = self.engine.slots, self.work_left(left)
+            seconds = time_left([[work]], slots, min(slots, len(left)))
+            show(len(expected) - len(left), len(expected), seconds)
 
         scheduler.run(calls, self.engine, self.stop, self.log, refresh)
 

@@ -5,9 +5,10 @@ may write too. A call whose worker dies is made again; three deaths at the same 
 failure.
 """
 
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,10 @@ RETRY_SECONDS = 5.0
 it, or a shared file system is late."""
 
 
+TRUSTED_SECONDS = 30.0
+"""Of one core: for how long what was expected counts as much as what has been measured since."""
+
+
 def ignore(*_: object) -> None:
     """Do nothing, whatever there is to tell."""
 
@@ -30,6 +35,8 @@ class Call:
     """A function to be called elsewhere; of calls with the same name one runs at a time."""
 
     name: str
+    label: str
+    """What it is called in the log."""
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     on_result: Callable[[Any], None] = ignore
@@ -66,7 +73,7 @@ def run(
                     continue
                 death = name, call.checkpoint()
                 deaths[death] += 1
-                log(f"{name}: {outcome.reason}; at step {death[1]}")
+                log(f"{call.label}: {outcome.reason}; at step {death[1]}")
                 if deaths[death] == MAX_DEATHS:
                     call.on_failure(outcome.reason)
             refresh()
@@ -74,3 +81,36 @@ def run(
                 raise StopRequestedError
     finally:
         engine.stop()  # lets calls save their work, whatever the reason
+
+
+class TimeLeft:
+    """Estimates the time left, corrected again and again by how long the work has taken so far.
+
+    Work is the expected seconds of pieces, on one core each, in stages that wait for each other:
+    one piece of 8 seconds and then three of 4 take 16 on two cores, if they take what is expected.
+
+    >>> TimeLeft()([[[8.0], [4.0, 4.0, 4.0]]], slots=2, running=0)
+    16.0
+    """
+
+    def __init__(self) -> None:
+        self.busy = self.done = TRUSTED_SECONDS
+        self.last: tuple[float, float, int] | None = None
+
+    def __call__(self, works: Sequence[list[list[float]]], slots: int, running: int) -> float:
+        """Estimate the seconds left of some works side by side, of which some pieces run now."""
+        left = sum(sum(stage) for stages in works for stage in stages)
+        now = time.monotonic()
+        if self.last:
+            then, left_then, running_then = self.last
+            self.busy += running_then * (now - then)
+            self.done += max(0.0, left_then - left)
+        self.last = now, left, running
+        alone = (sum(stage_seconds(stage, slots) for stage in stages) for stages in works)
+        return self.busy / self.done * max(left / slots, max(alone, default=0.0))
+
+
+def stage_seconds(pieces: Sequence[float], slots: int) -> float:
+    """Compute how long pieces take that do not wait for each other."""
+    rounds = math.ceil(len(pieces) / slots)
+    return max(max(pieces), rounds * sum(pieces) / len(pieces)) if pieces else 0.0

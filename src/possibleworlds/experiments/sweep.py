@@ -8,19 +8,25 @@ Where a search stands follows from its plan and from the folders of trials. So a
 processes can work on one sweep, end at any moment, and go on where it was left.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 import possibleworlds
-from possibleworlds.data.files import count_lines, data_files, fingerprint, read_pairs
+from possibleworlds.data.files import (
+    TRAINING_FILES,
+    count_lines,
+    data_files,
+    fingerprint,
+    read_pairs,
+)
 from possibleworlds.errors import BusyError, UserError
 from possibleworlds.experiments import grid, scheduler, trials
 from possibleworlds.experiments.grid import SEEDS, Budget, Plan, Settings
 from possibleworlds.experiments.scheduler import Call, ignore
 from possibleworlds.experiments.selection import SELECTED, rank_seeds, rank_settings
-from possibleworlds.experiments.trials import LOCKS, TRIALS, Result, Trial, read_result
+from possibleworlds.experiments.trials import LOCKS, TRIALS, Progress, Result, Trial, read_result
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
 from possibleworlds.parallel.engines import Engine
@@ -75,6 +81,8 @@ class SweepRecord:
 
     data: dict[str, str]
     """The SHA-256 of the data files."""
+    rows: int
+    """Of the training data."""
     networks: dict[str, NetworkRecord]
     version: str = possibleworlds.__version__
     format: int = FORMAT
@@ -83,8 +91,12 @@ class SweepRecord:
 class Search:
     """One network's way through its plan."""
 
-    def __init__(self, sweep: Path, model: str, plan: Plan, data: dict[str, str]) -> None:
-        self.sweep, self.model, self.plan, self.data = sweep, model, plan, data
+    def __init__(
+        self, sweep: Path, model: str, plan: Plan, data: dict[str, str], rows: int = 0
+    ) -> None:
+        self.sweep, self.model, self.plan, self.data, self.rows = sweep, model, plan, data, rows
+        self.checkpoints: dict[str, float] = {}
+        """How much was done of trials, by name, when their rung began here."""
         self.results: dict[str, Result] = {}
         self.rungs: list[dict[str, tuple[int, Trial]]] = []
         """The trials of each rung reached so far, by name, with the candidate of each."""
@@ -100,8 +112,16 @@ class Search:
             for seed in range(self.plan.rungs[number].seeds)
         ]
         self.rungs.append({trial.name: (i, trial) for i, trial in of_rung})
-        for name in self.rungs[-1]:
-            self.update(name)
+        for name, (_, trial) in self.rungs[-1].items():
+            if not self.update(name):
+                self.checkpoints[name] = trials.fraction_done(self.sweep, trial, self.rows)
+
+    def settings_of(self, rung: int, name: str) -> str:
+        """Name a trial by its settings other than the defaults, and its seed."""
+        candidate, trial = self.rungs[rung][name]
+        overrides = self.plan.candidates[candidate].overrides
+        changed = [f"{k}={v}" for k, v in overrides.items() if v != self.plan.base.get(k)]
+        return f"{' '.join(changed) or 'defaults'} seed={trial.seed}"
 
     def update(self, name: str) -> Result | None:
         """Read how a trial ended, if it has."""
@@ -153,15 +173,20 @@ class Search:
         evaluated = (self.plan.base["validation_rows"] or rows) / rows
         return SEEDS * self.plan.evaluation * size / (evaluated * validation.stat().st_size)
 
-    def seconds_left(self, fractions: dict[str, float]) -> float:
-        """Estimate the seconds of one core left, with trials at work as far as they are."""
+    def work_left(self, running: Mapping[str, Progress]) -> list[list[float]]:
+        """Estimate the seconds of one core of each trial left, rung by rung."""
         here = len(self.rungs) - 1
-        left = sum(self.plan.seconds(rung) for rung in range(here + 1, len(self.plan.rungs)))
-        for name, (candidate, _) in self.rungs[-1].items():
-            if name not in self.results:
-                seconds = self.plan.candidates[candidate].seconds[here]
-                left += seconds * (1 - fractions.get(name, 0.0))
-        return left
+        fractions = {**self.checkpoints, **{name: now.fraction for name, now in running.items()}}
+        now = [
+            self.plan.candidates[candidate].seconds[here] * (1 - fractions.get(name, 0.0))
+            for name, (candidate, _) in self.rungs[-1].items()
+            if name not in self.results
+        ]
+        later = [
+            [self.plan.seconds_each(i)] * (rung.candidates * rung.seeds)
+            for i, rung in enumerate(self.plan.rungs[here + 1 :], here + 1)
+        ]
+        return [now, *later] if now or later else []
 
 
 def update_record(sweep: Path, stop: Stop, change: Callable[[SweepRecord], None]) -> None:
@@ -171,7 +196,7 @@ def update_record(sweep: Path, stop: Stop, change: Callable[[SweepRecord], None]
             raise StopRequestedError
     try:
         before = read_json(sweep / SWEEP)
-        record = read_sweep(sweep) if before else SweepRecord({}, {})
+        record = read_sweep(sweep) if before else SweepRecord({}, 0, {})
         change(record)
         if asdict(record) != before:
             if lock.lost:
@@ -210,7 +235,7 @@ def read_searches(folder: Path, models: Sequence[str] = ()) -> list[Search]:
     if not record.networks:
         raise UserError(f"{folder / SWEEP} holds no search")
     return [
-        Search(folder, model, record.networks[model].plan, record.data)
+        Search(folder, model, record.networks[model].plan, record.data, record.rows)
         for model in models or record.networks
     ]
 
@@ -233,7 +258,8 @@ def plan_searches(
         raise UserError(f"{folder}: {error.strerror}") from None
 
     def add_plans(record: SweepRecord) -> None:
-        record.data = record.data or hashes
+        if not record.data:
+            record.data, record.rows = hashes, count_lines(data / TRAINING_FILES[0])
         if record.data != hashes:
             raise UserError(f"{folder} holds a sweep on other data than {data}")
         for model, request in requests.items():
@@ -300,21 +326,26 @@ def run(
     sweep = searches[0].sweep
     failures: dict[str, str] = {}
 
+    def label(search: Search, name: str) -> str:
+        return f"{search.model} {search.settings_of(-1, name)}"
+
     def calls() -> Iterator[Call]:
         for search in searches:
             for trial in search.pending():
-                yield trials.trial_call(sweep, trial, data, partial(on_end, search, trial.name))
+                ended = partial(on_end, search, trial.name)
+                yield trials.trial_call(sweep, trial, label(search, trial.name), data, ended)
             selection = search.selection()
             for name in selection.seeds if selection else ():
                 if name not in failures and pending_tasks(sweep / TRIALS / name, files):
                     arguments = sweep, name, files, search.model
                     failed = partial(failures.__setitem__, name)
                     # Another name than that of the training, which may have ended a moment ago.
-                    yield Call(f"{name}/", trials.evaluate_trial, arguments, on_failure=failed)
+                    evaluate, of = trials.evaluate_trial, label(search, name)
+                    yield Call(f"{name}/", of, evaluate, arguments, on_failure=failed)
 
     def on_end(search: Search, name: str) -> None:
         if name not in search.results and (result := search.update(name)):
-            log(f"{name}: {result}")
+            log(f"{label(search, name)}: {result}")
             if not search.pending():
                 record_selections([search], stop)
 

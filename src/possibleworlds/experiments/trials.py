@@ -121,7 +121,15 @@ def record_failure(folder: Path, name: str, reason: str) -> None:
     write_json(path / FAILED, {"reason": reason})
 
 
-def trial_call(folder: Path, trial: Trial, data: Path, on_end: Callable[[], None]) -> Call:
+def fraction_done(folder: Path, trial: Trial, rows: int) -> float:
+    """Compute how much of a trial is done at its last checkpoint, by the rows of training data."""
+    pairs = step_reached(folder, trial.name) * trial.settings["batch_size"]
+    return min(1.0, pairs / (trial.settings["epochs"] * rows)) if rows else 0.0
+
+
+def trial_call(
+    folder: Path, trial: Trial, label: str, data: Path, on_end: Callable[[], None]
+) -> Call:
     """Make the call that trains a trial, and tells when it has ended one way or another."""
 
     def fail(reason: str) -> None:
@@ -129,7 +137,8 @@ def trial_call(folder: Path, trial: Trial, data: Path, on_end: Callable[[], None
         on_end()
 
     step = partial(step_reached, folder, trial.name)
-    return Call(trial.name, run_trial, (folder, trial, data), lambda _: on_end(), fail, step)
+    arguments = folder, trial, data
+    return Call(trial.name, label, run_trial, arguments, lambda _: on_end(), fail, step)
 
 
 class LockLostError(Exception):
@@ -209,7 +218,7 @@ def measure_all(
     def calls() -> Iterator[Call]:
         for name in (name for name in candidates if name not in speeds):
             measured = partial(speeds.__setitem__, name)
-            yield Call(name, measure, candidates[name], measured, partial(fail, name))
+            yield Call(name, name, measure, candidates[name], measured, partial(fail, name))
 
     run(calls, engine, stop, log)
     default = {name: next(filter(None, of), Speed()) for name, of in speeds.items()}

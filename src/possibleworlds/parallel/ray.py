@@ -18,7 +18,11 @@ SECONDS_TO_CONNECT = 10.0
 
 
 def connect_ray(address: str | None) -> Any:
-    """Connect Ray to the cluster at an address, or to a new one on this machine alone."""
+    """Connect Ray to the cluster at an address, or to a new one that only this machine reaches."""
+    if address is None:
+        # Else Ray listens on all interfaces, and whoever reaches a port may run code. This is read
+        # when Ray is imported; it makes the loopback interface the address of the node.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     try:
         import ray
     except ModuleNotFoundError:
@@ -27,7 +31,11 @@ def connect_ray(address: str | None) -> Any:
         host, _, port = (address or "").removeprefix("ray://").rpartition(":")
         if port.isdecimal():  # Ray itself would keep on trying for minutes
             socket.create_connection((host, int(port)), SECONDS_TO_CONNECT).close()
-        ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        if address is None:
+            ray.init("local", include_dashboard=False, **options)
+        else:
+            ray.init(address, **options)
     except (RuntimeError, ValueError, OSError) as error:
         first_line = str(error).splitlines()[0]
         raise UserError(f"no Ray cluster at {address or 'this machine'}: {first_line}") from None
