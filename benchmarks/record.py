@@ -4,9 +4,8 @@
     .venv/bin/python benchmarks/record.py --out out/paper
 
 Writes results/paper.json, the tables of README.md and docs/results.md, what stands out in them, and
-the pretrained benchmark networks in src/: of the three seeds of the selected settings the one
-that is best on the published validation set, as in the paper. The networks with worlds are shipped
-by headline.py.
+the pretrained benchmark networks in src/: of the seeds of the selected settings the best on our
+validation data (experiments/selection.py). The networks with worlds are shipped by headline.py.
 Without --out only the tables are written, from what is on record.
 """
 
@@ -51,11 +50,9 @@ def put_on_record(out: Path, commit: str) -> None:
 def ship(out: Path) -> None:
     """Make the best seed of each searched network the pretrained one."""
     for model, network in read_sweep(out / "sweep").networks.items():
-        seeds = network.selection.seeds if network.selection else {}
-        runs = [out / "sweep" / "trials" / name for name in seeds]
-        found = {run: accuracies(run) for run in runs}
-        best = max(runs, key=lambda run: found[run]["published"]["validate"])
-        copy_trained(best, SHIPPED / model, found[best])
+        if network.selection:
+            best = out / "sweep" / "trials" / network.selection.trial
+            copy_trained(best, SHIPPED / model, accuracies(best))
 
 
 def accuracies(run: Path) -> dict[str, dict[str, float]]:
