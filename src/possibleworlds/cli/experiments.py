@@ -243,7 +243,8 @@ def print_results(report: dict[str, Any]) -> None:
 def log(line: str) -> None:
     """Print a line for people, folded where it is wider than the terminal."""
     width = console.err.width
-    console.log(textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False))
+    for part in textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False):
+        console.log(part)
 
 
 def on_cores(works: "list[list[list[float]]]", cores: int) -> str:
@@ -276,7 +277,7 @@ def show_status(folder: Path) -> None:
     console.out.print(status_table(searches, None))
     for search in searches:
         if best := search.selection():
-            where = folder / "trials" / best.trial
+            where = Path(folder.resolve().name, "trials", best.trial)
             console.out.print(f"{search.model}: {percent(best.validation)} validation, {where}")
 
 
