@@ -95,9 +95,9 @@ def test_what_was_finished_is_kept_and_the_rest_made(tiny: Path, tmp_path: Path)
         (folder / f"{name}.txt").unlink()
     del manifest["splits"]["test_hard"]
     (folder / "dataset.json").write_text(json.dumps(manifest))
-    (folder / ".test_hard.txt.part").write_text("half a row")
+    (folder / ".test_hard.txt.0123456789abcdef.part").write_text("half a row")
     (tmp_path / "killed").mkdir()
-    (tmp_path / "killed" / ".dataset.json.part").write_text("{")
+    (tmp_path / "killed" / ".dataset.json.0123456789abcdef.part").write_text("{")
     generate_folder(tmp_path / "killed", TINY[:1], seed=3)
     before = (folder / "train.txt").stat().st_mtime_ns
     generate_folder(folder, TINY, seed=3)

@@ -26,7 +26,14 @@ from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.parallel import OrderedMap, StopRequestedError, ordered_map, stop_requested
 from possibleworlds.records import check_argument, from_json
-from possibleworlds.storage import atomic_write, exclusive_folder, read_json, sha256, write_json
+from possibleworlds.storage import (
+    atomic_write,
+    exclusive_folder,
+    is_temporary,
+    read_json,
+    sha256,
+    write_json,
+)
 
 FORMAT = 1
 MANIFEST = "dataset.json"
@@ -152,7 +159,7 @@ def write_split(path: Path, split: Split, rows: Iterable[str], progress: Report)
 def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any]:
     """Read the description of what a folder holds, or start an empty one where it may be filled."""
     try:
-        inside = sorted(path.name for path in out.iterdir() if path.suffix != ".part")
+        inside = sorted(path.name for path in out.iterdir() if not is_temporary(path))
         manifest = read_manifest(out) if MANIFEST in inside and not force else None
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from None
