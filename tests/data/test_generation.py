@@ -5,17 +5,17 @@ import pytest
 
 import possibleworlds as pw
 from possibleworlds.data.files import read
-from possibleworlds.data.keys import pair_keys
+from possibleworlds.data.keys import formula_keys, pair_keys
 from possibleworlds.data.splits import PRESETS, free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 
 
-@pytest.mark.parametrize("method", ["fourtuples", "naive", "mutated"])
+@pytest.mark.parametrize("method", ["fourtuples", "naive", "mutated", "sat"])
 def test_pairs_in_memory_are_those_of_the_training_file(method: str, tmp_path: Path) -> None:
-    splits = free_splits(80, (2, 5), (3, 6), method)  # type: ignore[arg-type]
+    splits = free_splits(80, (4, 5), (3, 6), method)
     generate_folder(tmp_path, splits, seed=5)
     for workers in (1, 2):
-        pairs = pw.generate(80, (2, 5), (3, 6), method, seed=5, workers=workers)  # type: ignore[arg-type]
+        pairs = pw.generate(80, (4, 5), (3, 6), method, seed=5, workers=workers)  # type: ignore[arg-type]
         assert pairs == read(tmp_path / "train.txt")
 
 
@@ -44,6 +44,25 @@ def test_the_papers_splits_in_memory_are_those_of_the_folder(tmp_path: Path) -> 
     generate_folder(tmp_path, layout, seed=3)
     for split in layout:
         assert splits[split.name] == read(tmp_path / split.file), split.name
+
+
+def test_exact_variables_are_shown_by_every_pair() -> None:
+    pairs = pw.generate(200, variables=(3, 5), operators=(2, 8), seed=0, exact_variables=True)
+    assert set(pairs.variables.tolist()) <= {3, 4, 5}
+    loose = pw.generate(200, variables=(3, 5), operators=(2, 8), seed=0)
+    assert min(loose.variables) < 3
+
+
+def test_no_formula_of_training_is_in_another_split() -> None:
+    splits = pw.paper_splits(seed=1, scale=0.004)
+    train = [formula_keys(pair.a, pair.b) for pair in splits.pop("train")]
+    premises, conclusions = {a for a, _ in train}, {b for _, b in train}
+    del splits["test_exam"]
+    for name, pairs in splits.items():
+        for pair in pairs:
+            a, b = formula_keys(pair.a, pair.b)
+            assert a not in premises, name
+            assert b not in conclusions, name
 
 
 def test_impossible_settings_are_refused() -> None:

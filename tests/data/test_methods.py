@@ -5,13 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from possibleworlds.data.cnf import cnf_four_tuple
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
 from possibleworlds.data.groups import sample_groups
 from possibleworlds.data.keys import pair_key
 from possibleworlds.data.mutate import exchanges, mutated_pairs, small_changes
 from possibleworlds.data.naive import naive_pairs
-from possibleworlds.logic import Formula, entails, parse
+from possibleworlds.logic import Formula, count_models, entails, parse
+from possibleworlds.paper import TABLE_1
 from tests.conftest import DATA_FORMULAS
 
 Bounds = tuple[int, int]
@@ -37,12 +39,12 @@ def test_four_tuples_are_what_the_paper_says(seed: int, bounds: tuple[Bounds, Bo
 
 
 def test_four_tuples_have_the_papers_means() -> None:
-    groups = sample_groups(np.random.default_rng(0), 1000, (1, 10), (1, 10))
+    groups = sample_groups(np.random.default_rng(0), 300, (1, 10), (1, 10))
     rows = [row for group in groups for unit in four_tuples(group) for row in unit]
     operators = np.mean([sum(map((a + b).count, "~&|>")) / 2 for a, b, _ in rows])
     variables = np.mean([len(set(a + b) - set("~&|>")) for a, b, _ in rows])
-    assert operators == pytest.approx(5.3, abs=0.15)
-    assert variables == pytest.approx(4.5, abs=0.2)
+    assert operators == pytest.approx(TABLE_1["train"][2], rel=0.03)
+    assert variables == pytest.approx(TABLE_1["train"][1], rel=0.03)
 
 
 def test_naive_pairs_alternate_and_are_labelled_truly() -> None:
@@ -57,12 +59,15 @@ def test_naive_pairs_alternate_and_are_labelled_truly() -> None:
 @pytest.mark.parametrize("bounds", [((20, 26), (20, 30)), ((1, 5), (3, 8))])
 def test_mutated_pairs_have_the_same_symbols(bounds: tuple[Bounds, Bounds]) -> None:
     rng = np.random.default_rng(0)
-    units = [u for group in sample_groups(rng, 2, *bounds) for u in mutated_pairs(group, rng)]
+    units = [u for group in sample_groups(rng, 3, *bounds) for u in mutated_pairs(group, rng)]
     assert len(units) > 5
     for (a, b, one), (a_again, mutant, zero) in units:
         assert (one, zero, a) == (1, 0, a_again)
         assert Counter(b) == Counter(mutant)
         assert b != mutant
+        assert count_models(Formula(tuple(b))) == count_models(Formula(tuple(mutant)))
+        assert not entails(Formula(tuple(a)), "⊥", "minisat22")
+        assert not entails("⊤", Formula(tuple(b)), "minisat22")
         assert [truth(a, b), truth(a, mutant)] == [1, 0]
 
 
@@ -111,3 +116,16 @@ def test_exam_rows_are_balanced_true_and_different(seed: int) -> None:
     assert all(truth(a, b) == label for a, b, label in rows)
     assert [label for *_, label in rows] == [1, 0] * len(units)
     assert len({pair_key(a, b) for a, b, _ in rows}) == len(rows)
+
+
+def test_cnf_four_tuples_are_labelled_truly_and_have_premises_at_the_threshold() -> None:
+    rng = np.random.default_rng(0)
+    units = [unit for _ in range(5) if (unit := cnf_four_tuple(rng, 12, 55))]
+    assert units
+    for unit in units:
+        assert [pair.label for pair in unit] == [True, True, False, False]
+        assert [truth(pair.a, pair.b) for pair in unit] == [1, 1, 0, 0]
+        (a1, b1, _), (a2, b2, _), third, fourth = unit
+        assert (third[:2], fourth[:2]) == ((a1, b2), (a2, b1))
+        assert all(a.count("&") == 54 and a.count("|") == 110 for a in (a1, a2))
+        assert all(Formula(tuple(b.replace("~", ""))).operators == 1 for b in (b1, b2))

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from possibleworlds.data.files import data_files
+from possibleworlds.data.files import data_files, format_rows, from_published
+from possibleworlds.data.pairs import Pair
 from possibleworlds.data.splits import generate_folder, paper_layout
-from possibleworlds.data.verify import Problem, Summary, unbalanced, verify
+from possibleworlds.data.verify import Problem, Summary, one_sided, unbalanced, verify
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,32 @@ def test_a_file_that_is_not_what_was_generated_is_named(data: Path, tmp_path: Pa
     assert (found.path, found.check) == (copied / "train.txt", "changed")
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "mutant", "message"),
+    [
+        ("(p&~(p))", "q", "r", None),
+        ("p", "(q|~(q))", "q", "B is a tautology"),
+        ("(p&q)", "(p|q)", "(~(p)|r)", "B has 3 models, B* 3"),
+        ("(p&q)", "(p|q)", "r", "B has 3 models, B* 1"),
+        ("(p&q)", "p", "r", ""),
+    ],
+)
+def test_one_sided_mutated_pairs_are_named(
+    a: str, b: str, mutant: str, message: str | None, tmp_path: Path
+) -> None:
+    pairs = [Pair(from_published(a), from_published(b), True)]
+    pairs.append(Pair(pairs[0].a, from_published(mutant), False))
+    text = one_sided(*pairs)
+    if message is None:
+        assert text == "A is a contradiction"
+        return
+    assert text == ("" if message.endswith("B* 3") else message)
+    path = tmp_path / "mutated.txt"
+    path.write_text(format_rows(pairs))
+    found = [(p.line, p.message) for p in problems_of(path) if p.check == "one-sided"]
+    assert found == ([(1, text)] if text else [])
+
+
 def test_balance() -> None:
     assert unbalanced(49, 100, structured=True)
     assert not unbalanced(50, 100, structured=True)
@@ -117,4 +144,4 @@ def test_balance() -> None:
 def test_the_published_sets_pass(official: Path) -> None:
     found = list(verify(data_files([official]), workers=2))
     assert not [p for p in found if isinstance(p, Problem)]
-    assert sum(s.rows for s in found if isinstance(s, Summary)) == 16_696
+    assert sum(s.rows for s in found if isinstance(s, Summary)) == 19_026

@@ -46,19 +46,41 @@ def generate(
         Literal["paper", "quick", "small"] | None,
         Option(help="122,000 rows as in the paper, 25,000 or 4,000; else paper."),
     ] = None,
-    variables: Bounds = None,
+    variables: Annotated[
+        str | None,
+        Option(
+            metavar="LOW-HIGH",
+            help="Free setting, else 1-10: names that formulas draw from; pairs may show fewer.",
+        ),
+    ] = None,
     operators: Bounds = None,
     rows: Annotated[
         str | None, Option(help="Free setting: rows of the training split, else 100k.")
     ] = None,
     method: Annotated[
-        Literal["fourtuples", "naive", "mutated"] | None,
-        Option(help="Free setting, else fourtuples."),
+        Literal["fourtuples", "naive", "mutated", "giant", "sat"] | None,
+        Option(
+            help="Free setting, else fourtuples. giant: mutated, 26 variables, 40-60 operators; "
+            "sat: random 3-CNF premises at the threshold, 20 variables."
+        ),
+    ] = None,
+    exact_variables: Annotated[
+        bool, Option("--exact-variables", help="Free setting: each pair shows all its variables.")
+    ] = False,
+    clauses: Annotated[
+        int | None, Option(help="Free setting of sat, else 4.55 for each variable (91 for 20).")
     ] = None,
     prune_against: Annotated[
         list[Path] | None,
-        Option(help="Leave out the pairs of a file or folder, up to renaming."),
+        Option(help="Leave out what a file or folder holds, up to renaming."),
     ] = None,
+    prune: Annotated[
+        Literal["formulas", "pairs"],
+        Option(
+            help="Against training data and files of --prune-against: premises and conclusions, "
+            "or pairs only."
+        ),
+    ] = "formulas",
     seed: Annotated[int, Option(min=0, help="Same seed, same bytes.")] = 0,
     workers: console.Workers = console.CORES,
     force: Annotated[bool, Option("--force", help="Overwrite what is in OUT.")] = False,
@@ -81,16 +103,23 @@ def generate(
     from possibleworlds.parallel.engines import make_map
 
     chosen = splits.PRESETS[preset or "paper"]
-    if any(setting is not None for setting in (variables, operators, rows, method)):
+    free = (variables, operators, rows, method, clauses, exact_variables or None)
+    if any(setting is not None for setting in free):
         if preset:
             raise UserError("a preset has settings of its own; give it, or free settings")
-        bounds = parse_range(variables or "1-10"), parse_range(operators or "1-10")
-        chosen = splits.free_splits(parse_count(rows or "100k"), *bounds, method or "fourtuples")
+        chosen = splits.free_splits(
+            parse_count(rows or "100k"),
+            parse_range(variables) if variables else None,
+            parse_range(operators) if operators else None,
+            method or "fourtuples",
+            exact_variables,
+            clauses or 0,
+        )
     spread = make_map(engine, address)
     with console.resumable("the same command, given again, finishes the rest"), Bars() as bars:
         pruned = data_files(prune_against or [])
         manifest = splits.generate_folder(
-            folder, chosen, seed, workers, force, pruned, bars.show, spread
+            folder, chosen, seed, workers, force, pruned, bars.show, spread, prune
         )
     log(f"{sum(split['rows'] for split in manifest['splits'].values()):,} rows in {folder}")
 

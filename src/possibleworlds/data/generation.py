@@ -4,22 +4,22 @@ A block of groups has its own seed, so that it is the same wherever it is made; 
 one after the other, so that the rows are the same for any number of processes.
 """
 
-import math
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count, islice
-from typing import Annotated, Literal, TypeVar
+from itertools import chain, count
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from possibleworlds import records
+from possibleworlds.data.cnf import CLAUSES_PER_VARIABLE, cnf_four_tuple
 from possibleworlds.data.exam import exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
-from possibleworlds.data.groups import Range, sample_groups
-from possibleworlds.data.keys import pair_keys
+from possibleworlds.data.groups import Group, Range, sample_groups
+from possibleworlds.data.keys import formula_keys, pair_keys
 from possibleworlds.data.mutate import mutated_pairs
 from possibleworlds.data.naive import naive_pairs
 from possibleworlds.data.pairs import Pair, Pairs
@@ -27,13 +27,16 @@ from possibleworlds.errors import UserError
 from possibleworlds.logic.alphabet import N_VARIABLES
 from possibleworlds.parallel import OrderedMap, ordered_map
 
-Method = Literal["fourtuples", "naive", "mutated", "exam"]
+Method = Literal["fourtuples", "naive", "mutated", "sat", "exam"]
+Prune = Literal["formulas", "pairs"]
 T = TypeVar("T")
 
-ROWS_TOGETHER = {"fourtuples": 4, "naive": 2, "mutated": 2, "exam": 2}
+ROWS_TOGETHER = {"fourtuples": 4, "naive": 2, "mutated": 2, "sat": 4, "exam": 2}
 """How many rows form a unit, which is kept or pruned as a whole."""
-LARGEST_BLOCK = {"fourtuples": 128, "naive": 128, "mutated": 16}
+LARGEST_BLOCK = {"fourtuples": 120, "naive": 120, "mutated": 28, "sat": 16}
 """How many groups are made at once; fewer for a small split."""
+TRAINING = "train"
+"""The split that the others are pruned against by formula."""
 FRUITLESS_BLOCKS = 20
 """After this many blocks of groups without a new row, the generator gives up."""
 MOST_ROUNDS = 16
@@ -55,6 +58,10 @@ class Split:
     variables: Range = (1, 10)
     operators: Range = (1, 10)
     method: Method = "fourtuples"
+    exact_variables: bool = False
+    """Whether each pair shows all the variables of its group."""
+    clauses: int = 0
+    """Of a premise of method "sat"; 0 for about 4.55 times its variables."""
 
     @property
     def file(self) -> str:
@@ -69,6 +76,10 @@ class Split:
         records.check_argument("method", self.method, str)
         if self.method not in ROWS_TOGETHER:
             raise UserError(f"{self.method!r} is not a method: {', '.join(ROWS_TOGETHER)}")
+        if self.method == "sat" and self.variables[0] < 3:
+            raise UserError("a clause of three literals needs 3 variables")
+        if not 0 <= self.clauses <= 1000:
+            raise UserError(f"{self.clauses} clauses: must be within 0-1000")
         low, high = self.variables
         if not 1 <= low <= high <= N_VARIABLES:
             raise UserError(f"variables {low}-{high}: must be a range within 1-{N_VARIABLES}")
@@ -105,80 +116,163 @@ class KeySet:
             placed.append(place)
         return True
 
-    def add_pairs(self, pairs: Sequence[Pair]) -> None:
-        """Add the keys of pairs, up to renaming."""
-        for key in pair_keys((pair.a, pair.b) for pair in pairs):
-            self.add_new([key])
+    def add(self, key: int) -> None:
+        """Add a key, which may be in the set already."""
+        self.add_new([key])
+
+    def __contains__(self, key: int) -> bool:
+        slots, mask = self.slots, self.mask
+        place = key & mask
+        while slots[place] and slots[place] != key:
+            place = (place + 1) & mask
+        return bool(slots[place])
+
+
+class RowKeys(NamedTuple):
+    """The keys of a row: of the pair, and of each formula where pruning is by formula."""
+
+    pair: int
+    formulas: tuple[int, int] | None
+
+
+class Pruner:
+    """Keeps out of a split what earlier splits and other files hold, up to renaming of variables.
+
+    No pair comes twice. By formula, as the published sets are pruned, a premise of the training
+    data is no premise of another split, and a conclusion, numbered on from its premise, no
+    conclusion. The training data itself is pruned by formula against other files alone.
+    """
+
+    def __init__(self, prune: Prune, splits: Sequence[Split], other_rows: int = 0) -> None:
+        self.by_formula = prune == "formulas"
+        self.pairs = KeySet(sum(split.rows for split in splits) + other_rows)
+        training_rows = sum(split.rows for split in splits if split.name == TRAINING)
+        self.training = self.formula_sets(training_rows)
+        self.others = self.formula_sets(other_rows)
+
+    def formula_sets(self, rows: int) -> tuple[KeySet, KeySet]:
+        """Make sets for the premises and the conclusions of so many rows."""
+        capacity = rows if self.by_formula else 0
+        return KeySet(capacity), KeySet(capacity)
+
+    def admit(self, split: Split, rows: list[RowKeys]) -> bool:
+        """Take in a unit of rows unless one of them is to be pruned; return whether it was."""
+        is_training = split.name == TRAINING
+        sets = [self.others] if is_training else [self.others, self.training]
+        for premises, conclusions in sets if self.by_formula else ():
+            for _, formulas in rows:
+                if formulas and (formulas[0] in premises or formulas[1] in conclusions):
+                    return False
+        if not self.pairs.add_new(row.pair for row in rows):
+            return False
+        if is_training:
+            self.add_formulas(self.training, rows)
+        return True
+
+    def add_formulas(self, sets: tuple[KeySet, KeySet], rows: Iterable[RowKeys]) -> None:
+        """Add the formulas of rows to sets of premises and of conclusions."""
+        for row in rows:
+            if row.formulas:
+                for known, key in zip(sets, row.formulas, strict=True):
+                    known.add(key)
+
+    def add_pairs(self, pairs: Sequence[Pair], split: Split | None = None) -> None:
+        """Take in the pairs of a split that was generated before, or of another file."""
+        rows = row_keys([pairs], self.by_formula)[0]
+        for row in rows:
+            self.pairs.add(row.pair)
+        if split is None:
+            self.add_formulas(self.others, rows)
+        elif split.name == TRAINING:
+            self.add_formulas(self.training, rows)
+
+
+def row_keys(units: Sequence[Sequence[Pair]], by_formula: bool) -> list[list[RowKeys]]:
+    """Compute the keys of the rows of units."""
+    keys = iter(pair_keys((pair.a, pair.b) for unit in units for pair in unit))
+    return [
+        [RowKeys(next(keys), formula_keys(a, b) if by_formula else None) for a, b, _ in unit]
+        for unit in units
+    ]
 
 
 def make_units(split: Split, seed: int, number: int) -> list[list[Pair]]:
     """Make the units of rows of a block of groups."""
     if split.method == "exam":
-        # the exam is the same for everybody
-        return exam_pairs(np.random.default_rng([0, zlib.crc32(split.name.encode()), number]))
+        seed = 0  # the exam is the same for everybody
     rng = np.random.default_rng([seed, zlib.crc32(split.name.encode()), number])
+    if split.method == "exam":
+        return exam_pairs(rng)
     size = min(LARGEST_BLOCK[split.method], 4 + split.rows // 16)
+    if split.method == "sat":
+        sizes = rng.integers(*split.variables, size, endpoint=True).tolist()
+        clauses = [split.clauses or round(CLAUSES_PER_VARIABLE * n) for n in sizes]
+        return [u for n, m in zip(sizes, clauses, strict=True) if (u := cnf_four_tuple(rng, n, m))]
     groups = sample_groups(rng, size, split.variables, split.operators)
     match split.method:
         case "fourtuples":
-            units = [unit for group in groups for unit in four_tuples(group)]
+            of_groups = [complete(split, group, four_tuples(group)) for group in groups]
+            units = list(chain.from_iterable(of_groups))
         case "mutated":
-            units = [unit for group in groups for unit in mutated_pairs(group, rng)]
+            of_groups = [complete(split, group, mutated_pairs(group, rng)) for group in groups]
+            units = list(chain.from_iterable(of_groups))
         case "naive":
             units = naive_pairs(groups)
     return [units[i] for i in rng.permutation(len(units))]
 
 
+def complete(split: Split, group: Group, units: list[list[Pair]]) -> list[list[Pair]]:
+    """Drop the units with a pair that does not show all variables, where all are required."""
+    if not split.exact_variables:
+        return units
+    names = set(group.names)
+    return [unit for unit in units if all(names <= {*a, *b} for a, b, _ in unit)]
+
+
 def make_block(
-    split: Split, seed: int, form: Callable[[list[Pair]], T], number: int
-) -> list[tuple[T, list[int]]]:
-    """Make a block: each unit in the form wanted, with the keys of its rows."""
+    split: Split, seed: int, form: Callable[[list[Pair]], T], by_formula: bool, number: int
+) -> list[tuple[T, list[RowKeys]]]:
+    """Make a block: each unit in the form that is required, with the keys of its rows."""
     units = make_units(split, seed, number)
-    keys = iter(pair_keys((pair.a, pair.b) for unit in units for pair in unit))
-    return [(form(unit), list(islice(keys, len(unit)))) for unit in units]
+    return [
+        (form(unit), keys) for unit, keys in zip(units, row_keys(units, by_formula), strict=True)
+    ]
 
 
 def generate_units(
     split: Split,
     seed: int,
-    used: KeySet,
+    pruner: Pruner,
     workers: int,
     form: Callable[[list[Pair]], T],
     spread: OrderedMap = ordered_map,
 ) -> Iterator[T]:
-    """Generate the units of a split, without pairs that are in use already, up to renaming."""
-    make = partial(make_block, split, seed, form)
-    missing, fruitless, blocks = split.rows, 0, 0
-    while True:
-        # No more blocks at a time than are expected to be needed, so that none is made in vain. The
-        # first one shows how many rows a block gives.
-        made = split.rows - missing
-        needed = math.ceil(missing * blocks / made) if made else 1
-        until = blocks + max(needed, blocks // MOST_ROUNDS)
-        for block in spread(make, range(blocks, until), workers):
-            before = missing
-            for unit, keys in block:
-                if not used.add_new(keys):
-                    continue
-                yield unit
-                missing -= len(keys)
-                if not missing:
-                    return
-            if split.method == "exam":
+    """Generate the units of a split, but for those that are pruned."""
+    missing, fruitless = split.rows, 0
+    by_formula = pruner.by_formula and split.method != "exam"
+    for block in spread(partial(make_block, split, seed, form, by_formula), count(), workers):
+        before = missing
+        for unit, keys in block:
+            if not pruner.admit(split, keys):
+                continue
+            yield unit
+            missing -= len(keys)
+            if not missing:
                 return
-            fruitless = fruitless + 1 if missing == before else 0
-            if fruitless == FRUITLESS_BLOCKS:
-                rows = f"{split.rows - missing} of {split.rows} rows"
-                raise UserError(
-                    f"{split.name}: only {rows} are to be found, different up to renaming, "
-                    "with these variables and operators"
-                )
-        blocks = until
+        if split.method == "exam":
+            return
+        fruitless = fruitless + 1 if missing == before else 0
+        if fruitless == FRUITLESS_BLOCKS:
+            hint = "; pruning by pairs leaves more" if pruner.by_formula else ""
+            raise UserError(
+                f"{split.name}: only {split.rows - missing} of {split.rows} rows are to be found, "
+                f"different up to renaming, with these variables and operators{hint}"
+            )
 
 
-def generate_pairs(split: Split, seed: int, used: KeySet, workers: int) -> Pairs:
+def generate_pairs(split: Split, seed: int, pruner: Pruner, workers: int) -> Pairs:
     """Generate the pairs of a split in memory."""
-    return Pairs.of(chain.from_iterable(generate_units(split, seed, used, workers, list)))
+    return Pairs.of(chain.from_iterable(generate_units(split, seed, pruner, workers, list)))
 
 
 def generate(
@@ -188,20 +282,38 @@ def generate(
     method: Method = "fourtuples",
     seed: int = 0,
     workers: int = 1,
+    exact_variables: bool = False,
 ) -> Pairs:
     """Generate labelled pairs in memory, no two equal up to renaming of variables.
 
-    The same as `train.txt` of `possibleworlds generate` with these settings.
+    The same as `train.txt` of `possibleworlds generate` with these settings. `variables` says over
+    how many names formulas are sampled; a pair may show fewer, unless `exact_variables`.
 
     >>> pairs = generate(rows=8, variables=(1, 3), operators=(1, 4), seed=0)
     >>> len(pairs), [pair.label for pair in pairs[:4]]
     (8, [True, True, False, False])
     """
-    split = Split("train", rows, variables, operators, method)
+    split = free_split(TRAINING, rows, variables, operators, method, exact_variables, seed)
+    records.check_argument("workers", workers, Count)
+    return generate_pairs(split, seed, Pruner("pairs", [split]), workers)
+
+
+def free_split(
+    name: str,
+    rows: int,
+    variables: Range,
+    operators: Range,
+    method: Method,
+    exact_variables: bool,
+    seed: int,
+) -> Split:
+    """Describe a split with any settings; raise UserError if no data can have them."""
+    if method == "exam":
+        raise UserError("the exam is not sampled; it is one of the paper's splits")
+    split = Split(name, rows, variables, operators, method, exact_variables)
     split.validate()
     records.check_argument("seed", seed, Seed)
-    records.check_argument("workers", workers, Count)
-    return generate_pairs(split, seed, KeySet(rows), workers)
+    return split
 
 
 def stream(
@@ -209,6 +321,7 @@ def stream(
     operators: Range = (1, 10),
     method: Method = "fourtuples",
     seed: int = 0,
+    exact_variables: bool = False,
 ) -> Iterator[Pair]:
     """Generate labelled pairs without end, in constant memory; now and then one comes again.
 
@@ -216,7 +329,7 @@ def stream(
     >>> [pair.label for pair in islice(stream(seed=1), 4)]
     [True, True, False, False]
     """
-    split = Split("stream", ROWS_OF_STREAM, variables, operators, method)
-    split.validate()
-    records.check_argument("seed", seed, Seed)
+    split = free_split(
+        "stream", ROWS_OF_STREAM, variables, operators, method, exact_variables, seed
+    )
     return (pair for n in count() for unit in make_units(split, seed, n) for pair in unit)

@@ -1,13 +1,13 @@
 """Groups of formulas over one set of variables, and the entailments among them.
 
 A group draws its number of variables uniformly, its names from a to z, and formulas for the left
-and for the right side, which are all tried against each other. Few variables: by whole truth
+and for the right side, which are tried against each other. Few variables: by whole truth
 tables. Many: by a sample of their rows, which refutes at once most of what a solver would
 otherwise have to.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.sat import find_model
 
-SIDE = 64
+SIDE = 256
 """How many formulas a group draws for each side."""
 TABLE_VARIABLES = 10
 """Beyond this many variables, truth tables give way to a sample of their rows."""
@@ -32,26 +32,25 @@ RANDOM_ROWS = 1024
 
 Range = tuple[int, int]
 
-LEFTS = np.tile(np.arange(SIDE), SIDE)
-RIGHTS = (LEFTS + np.repeat(np.arange(SIDE), SIDE)) % SIDE
-"""The order of trying: every left formula with one right one, then each with another, ..."""
-TRIES = SIDE * LEFTS + RIGHTS
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Formulas over one set of variables, and what is known of their entailments."""
+    """Formulas over one set of variables, and their truth values."""
 
+    names: str
+    """The variables that formulas are sampled over; a formula need not show them all."""
     formulas: list[str]
     """All formulas in reverse Polish notation, left side first."""
-    unrefuted: NDArray[np.bool_]
-    """Whether, for each left and each right formula, no row has them true and false."""
+    words: Words
+    """The truth values of each formula as a line of 64-bit words."""
     contradictions: NDArray[np.bool_]
     """Which left formulas are never true."""
     tautologies: NDArray[np.bool_]
     """Which right formulas are always true."""
     exact: bool
-    """Whether the rows were the whole truth table."""
+    """Whether the truth values are the whole truth table, not a sample of its rows."""
+    bits: dict[int, int] = field(default_factory=dict)
+    """The truth values of formulas that were compared one by one, each as one number."""
 
     def left(self, i: int) -> str:
         """Look up left formula i."""
@@ -61,22 +60,35 @@ class Group:
         """Look up right formula j."""
         return self.formulas[SIDE + j]
 
+    def truth(self, formula: int) -> int:
+        """Look up the truth values of a formula as a bit set."""
+        value = self.bits.get(formula)
+        if value is None:
+            value = self.bits[formula] = int.from_bytes(self.words[formula].tobytes(), "little")
+        return value
+
     def entails(self, i: int, j: int) -> bool:
         """Whether left formula i entails right formula j."""
-        if not self.unrefuted.item(i, j):
+        left, right = self.truth(i), self.truth(SIDE + j)
+        if left & right != left:
             return False
         return self.exact or not satisfiable((self.left(i), True), (self.right(j), False))
 
-    def entailments(self, among: NDArray[np.bool_] | bool = True) -> Iterator[tuple[int, int]]:
-        """Iterate over the pairs i, j where left formula i entails right formula j."""
-        pairs = in_order(self.unrefuted & among)
-        return pairs if self.exact else (pair for pair in pairs if self.entails(*pair))
+    def unrefuted(self) -> Iterator[tuple[int, int]]:
+        """Iterate over the pairs i, j that no row refutes.
 
+        Every left formula is compared with one right one, then each with another, and so on: no
+        more than are needed, so that nearly all pairs are of formulas that were not in use.
+        """
+        left, not_right = self.words[:SIDE], ~self.words[SIDE:]
+        for shift in range(SIDE):
+            refuted = (left & np.roll(not_right, -shift, axis=0)).any(axis=1)
+            for i in np.flatnonzero(~refuted).tolist():
+                yield i, (i + shift) % SIDE
 
-def in_order(holds: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """List the pairs of formulas for which something holds, in the order of trying."""
-    tries = np.flatnonzero(holds.take(TRIES))
-    return zip(LEFTS.take(tries).tolist(), RIGHTS.take(tries).tolist(), strict=True)
+    def trivial(self, i: int, j: int) -> bool:
+        """Whether left formula i is a contradiction, or right formula j a tautology."""
+        return bool(self.contradictions[i] or self.tautologies[j])
 
 
 def satisfiable(*asserted: tuple[str, bool]) -> bool:
@@ -87,8 +99,13 @@ def satisfiable(*asserted: tuple[str, bool]) -> bool:
 def sample_groups(
     rng: np.random.Generator, count: int, variables: Range, operators: Range
 ) -> list[Group]:
-    """Sample groups whose numbers of variables and of operators are uniform within bounds."""
-    sizes = rng.integers(*variables, count, endpoint=True)
+    """Sample groups whose numbers of variables and of operators are uniform within bounds.
+
+    Numbers of variables are stratified: each comes once before any comes again.
+    """
+    low, high = variables
+    rounds = -(-count // (high - low + 1))
+    sizes = rng.permuted(np.tile(np.arange(low, high + 1), (rounds, 1)), axis=1).ravel()[:count]
     numbers = rng.integers(*operators, (count, 2 * SIDE), endpoint=True)
     codes = sample_codes(rng, numbers.ravel(), np.repeat(sizes, 2 * SIDE))
     shuffled = rng.permuted(np.tile(list(LETTERS), (count, 1)), axis=1).tolist()
@@ -103,18 +120,16 @@ def sample_groups(
         table = table_words(kind) if exact else random_words(rng, len(LETTERS), RANDOM_ROWS // 64)
         values = truth_words(codes[:, same].reshape(len(codes), -1), table)
         for i, words in zip(same.tolist(), np.split(values, len(same) or 1), strict=False):
-            groups[i] = compare(formulas[2 * SIDE * i : 2 * SIDE * (i + 1)], words, exact)
+            of_group = formulas[2 * SIDE * i : 2 * SIDE * (i + 1)]
+            groups[i] = make_group(names[i], of_group, words, exact)
     return [groups[i] for i in range(count)]
 
 
-def compare(formulas: list[str], words: Words, exact: bool) -> Group:
-    """Find the entailments of a group from the truth values of its formulas."""
-    by_word = np.ascontiguousarray(words.T)
-    left, not_right = by_word[:, :SIDE], ~by_word[:, SIDE:]
-    refuting = np.bitwise_or.reduce(left[:, :, None] & not_right[:, None], axis=0)
-    contradictions = np.bitwise_or.reduce(left, axis=0) == 0
-    tautologies = np.bitwise_or.reduce(not_right, axis=0) == 0
-    group = Group(formulas, refuting == 0, contradictions, tautologies, exact)
+def make_group(names: str, formulas: list[str], words: Words, exact: bool) -> Group:
+    """Make a group of formulas with these truth values."""
+    contradictions: NDArray[np.bool_] = np.logical_not(words[:SIDE].any(axis=1))
+    tautologies: NDArray[np.bool_] = np.logical_not((~words[SIDE:]).any(axis=1))
+    group = Group(names, formulas, words, contradictions, tautologies, exact)
     if not exact:
         for i in np.flatnonzero(contradictions).tolist():
             contradictions[i] = not satisfiable((group.left(i), True))

@@ -1,12 +1,15 @@
-"""Keys that tell pairs apart up to renaming of variables, many at a time."""
+"""Keys that tell pairs and formulas apart up to renaming of variables."""
 
 from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.logic.alphabet import OPERATORS, SYMBOLS, encode
+from possibleworlds.logic.alphabet import LETTERS, OPERATORS, SYMBOLS, encode
 
+LETTERS_ALONE = str.maketrans("", "", "".join(OPERATORS))
 RIGHT = np.uint64(0x9E3779B97F4A7C15)
 """Any odd number: it tells the places of the right formula from those of the left one."""
 
@@ -35,6 +38,27 @@ def pair_keys(pairs: Iterable[tuple[str, str]]) -> list[int]:
         keys += hashed(sets)
     positive: list[int] = np.maximum(keys, 1).tolist()
     return positive
+
+
+def formula_keys(a: str, b: str) -> tuple[int, int]:
+    """Compute positive 64-bit keys of A up to renaming, and of B numbered on from A.
+
+    Variables are numbered in the order in which they first occur in A and then B (de Bruijn).
+
+    >>> formula_keys("pq&", "qr|") == formula_keys("xa&", "ab|")
+    True
+    >>> formula_keys("pq&", "qr|")[1] == formula_keys("pq&", "pr|")[1]
+    False
+    """
+    names = "".join(dict.fromkeys((a + b).translate(LETTERS_ALONE)))
+    numbers = str.maketrans(names, LETTERS[: len(names)])
+    return text_key(a.translate(numbers)), text_key(b.translate(numbers))
+
+
+@lru_cache(maxsize=1 << 10)  # a premise is in several rows that follow each other
+def text_key(text: str) -> int:
+    """Hash a text to a positive 64-bit number."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") or 1
 
 
 def pair_key(a: str, b: str) -> int:

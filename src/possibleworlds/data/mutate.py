@@ -1,4 +1,4 @@
-"""B* from B: the false half of test (massive) and of test (exam)."""
+"""B* from B: the non-entailments of test (massive) and of test (exam)."""
 
 from collections.abc import Iterator
 from itertools import combinations, islice
@@ -10,30 +10,44 @@ from possibleworlds.data.pairs import Pair
 from possibleworlds.logic.alphabet import ARITY, NOT, OPERATORS
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula, spans
+from possibleworlds.logic.truth import count_models
 
-OF_A_GROUP = 10
-TRIES = 20
-"""How many mutations of a formula are tried before its pair is given up."""
+OF_A_GROUP = 3
+"""Few, so that a formula that is in many entailments is not exhausted by its first."""
+TRIES = 60
+"""How many mutations of a formula are tried before its pair is dropped."""
 
 
 def mutated_pairs(group: Group, rng: np.random.Generator) -> list[list[Pair]]:
-    """Build (A, B, 1), (A, B*, 0), where B* is B with two sub-formulas exchanged."""
+    """Build (A, B, 1), (A, B*, 0), where B* is B with two sub-formulas exchanged.
+
+    No A is a contradiction and no B a tautology, and B* has just as many models as B, so that
+    neither formula alone gives the label away.
+    """
     units: list[list[Pair]] = []
     used_left: set[int] = set()
     used_right: set[int] = set()
-    for i, j in group.entailments(~group.contradictions[:, None]):
-        if len(units) == OF_A_GROUP:
-            break
-        if i in used_left or j in used_right:
+    for i, j in group.unrefuted():
+        if i in used_left or j in used_right or group.trivial(i, j) or not group.entails(i, j):
             continue
         used_left.add(i)
         used_right.add(j)
         a, b = group.left(i), group.right(j)
-        for mutant in islice(exchanges(rng, b), TRIES):
-            if not entails(Formula(tuple(a)), Formula(tuple(mutant))):
-                units.append([Pair(a, b, True), Pair(a, mutant, False)])
+        if mutant := refuted_exchange(a, b, rng):
+            units.append([Pair(a, b, True), Pair(a, mutant, False)])
+            if len(units) == OF_A_GROUP:
                 break
     return units
+
+
+def refuted_exchange(a: str, b: str, rng: np.random.Generator) -> str | None:
+    """Exchange two sub-formulas of B so that A no longer entails it; None where no try succeeds."""
+    premise, models = Formula(tuple(a)), count_models(Formula(tuple(b)))
+    for mutant in islice(exchanges(rng, b), TRIES):
+        conclusion = Formula(tuple(mutant))
+        if not entails(premise, conclusion) and count_models(conclusion) == models:
+            return mutant
+    return None
 
 
 def exchanges(rng: np.random.Generator, rpn: str) -> Iterator[str]:

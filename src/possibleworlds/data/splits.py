@@ -4,7 +4,7 @@ import hashlib
 import json
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from possibleworlds.data.files import count_lines, format_rows, in_blocks, read_
 from possibleworlds.data.generation import (
     ROWS_TOGETHER,
     Count,
-    KeySet,
-    Method,
+    Prune,
+    Pruner,
     Seed,
     Split,
     generate_pairs,
@@ -48,9 +48,9 @@ def paper_layout(
         Split("train", train),
         Split("validate", validate),
         Split("test_easy", easy),
-        Split("test_hard", hard, (5, 10), (15, 20)),
-        Split("test_big", big, (1, 20), (10, 30)),
-        Split("test_massive", massive, (20, 26), (20, 30), "mutated"),
+        Split("test_hard", hard, (1, 10), (15, 20)),
+        Split("test_big", big, (1, 15), (12, 30)),
+        Split("test_massive", massive, (20, 25), (20, 30), "mutated"),
     )
 
 
@@ -61,12 +61,41 @@ PRESETS = {
 }
 
 
-def free_splits(rows: int, variables: Range, operators: Range, method: Method) -> tuple[Split, ...]:
+KINDS: dict[str, Split] = {
+    "fourtuples": Split("", 0),
+    "naive": Split("", 0, method="naive"),
+    "mutated": Split("", 0, method="mutated"),
+    "giant": Split("", 0, (26, 26), (40, 60), "mutated"),
+    "sat": Split("", 0, (20, 20), method="sat"),
+}
+"""The methods of free settings, with what they vary unless told otherwise."""
+
+
+def free_splits(
+    rows: int,
+    variables: Range | None = None,
+    operators: Range | None = None,
+    method: str = "fourtuples",
+    exact_variables: bool = False,
+    clauses: int = 0,
+) -> tuple[Split, ...]:
     """Lay out a training split, and validation and test splits of a twentieth of its size."""
-    together = ROWS_TOGETHER[method]
+    kind = KINDS[method]
+    together = ROWS_TOGETHER[kind.method]
     held_out = max(1, rows // 20 // together) * together
     sizes = {"train": rows, "validate": held_out, "test_easy": held_out}
-    return tuple(Split(name, size, variables, operators, method) for name, size in sizes.items())
+    return tuple(
+        replace(
+            kind,
+            name=name,
+            rows=size,
+            variables=variables or kind.variables,
+            operators=operators or kind.operators,
+            exact_variables=exact_variables,
+            clauses=clauses,
+        )
+        for name, size in sizes.items()
+    )
 
 
 def paper_splits(seed: int = 0, scale: float = 1.0, workers: int = 1) -> dict[str, Pairs]:
@@ -90,8 +119,8 @@ def paper_splits(seed: int = 0, scale: float = 1.0, workers: int = 1) -> dict[st
             together = ROWS_TOGETHER[split.method]
             sizes[split.name] = max(1, round(scale * split.rows / together)) * together
     splits = paper_layout(*sizes.values())
-    used = KeySet(sum(split.rows for split in splits))
-    return {split.name: generate_pairs(split, seed, used, workers) for split in splits}
+    pruner = Pruner("formulas", splits)
+    return {split.name: generate_pairs(split, seed, pruner, workers) for split in splits}
 
 
 Report = Callable[[str, int, int], None]
@@ -107,6 +136,7 @@ def generate_folder(
     prune_against: Sequence[Path] = (),
     progress: Report = lambda *_: None,
     spread: OrderedMap = ordered_map,
+    prune: Prune = "formulas",
 ) -> dict[str, Any]:
     """Write a data set to a folder, completing what an earlier run left, and describe it."""
     for split in splits:
@@ -115,22 +145,23 @@ def generate_folder(
         "format": FORMAT,
         "version": possibleworlds.__version__,
         "seed": seed,
+        "prune": prune,
         "pruned_against": [{"file": p.name, "sha256": sha256(p)} for p in prune_against],
         "settings": json.loads(json.dumps([asdict(split) for split in splits])),
     }
-    used = KeySet(sum(split.rows for split in splits) + sum(map(count_lines, prune_against)))
+    pruner = Pruner(prune, splits, sum(map(count_lines, prune_against)))
     with exclusive_folder(out):
         manifest = open_folder(out, identity, force)
         for path in prune_against:
-            add_file(path, used)
+            add_file(path, pruner)
         for split in splits:
             path = out / split.file
             done = manifest["splits"].get(split.name)
             if done and path.exists() and sha256(path) == done["sha256"]:
-                add_file(path, used)
+                add_file(path, pruner, split)
                 progress(split.name, split.rows, split.rows)
                 continue
-            rows = generate_units(split, seed, used, workers, format_rows, spread)
+            rows = generate_units(split, seed, pruner, workers, format_rows, spread)
             manifest["splits"][split.name] = write_split(path, split, rows, progress)
             write_json(out / MANIFEST, manifest)
         return manifest
@@ -212,7 +243,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def add_file(path: Path, used: KeySet) -> None:
-    """Add the pairs of a file to those in use."""
+def add_file(path: Path, pruner: Pruner, split: Split | None = None) -> None:
+    """Prune against a file: that of a split which was generated before, or another one."""
     for block in in_blocks(read_pairs(path)):
-        used.add_pairs(block)
+        pruner.add_pairs(block, split)

@@ -16,11 +16,23 @@ from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula
-from possibleworlds.logic.sat import DEFAULT_SOLVER
+from possibleworlds.logic.sat import DEFAULT_SOLVER, find_model
+from possibleworlds.logic.truth import COUNTED_VARIABLES, count_models
 from possibleworlds.parallel import ordered_map
 from possibleworlds.storage import sha256
 
-CHECKS = ("format", "label", "heuristic", "balance", "structure", "changed", "duplicate", "leak")
+EXAM_FILE = "test_exam.txt"
+CHECKS = (
+    "format",
+    "label",
+    "heuristic",
+    "balance",
+    "structure",
+    "one-sided",
+    "changed",
+    "duplicate",
+    "leak",
+)
 
 
 class Problem(NamedTuple):
@@ -48,13 +60,33 @@ class Checked(NamedTuple):
     pair: Pair | None
     key: int
     problems: list[tuple[str, str]]
+    one_sided: str = ""
+    """What of one formula gives the label away, should the rows be mutated pairs."""
 
 
 def check_lines(lines: list[str]) -> list[Checked]:
     """Check lines each by itself; every label is decided anew by the solver."""
     checked = [check_line(line) for line in lines]
     keys = iter(pair_keys((pair.a, pair.b) for pair, *_ in checked if pair))
-    return [line._replace(key=next(keys)) if line.pair else line for line in checked]
+    keyed = [line._replace(key=next(keys)) if line.pair else line for line in checked]
+    for place in range(len(keyed) - 1):
+        first, second = keyed[place].pair, keyed[place + 1].pair
+        if first and second and unit_at([first, second]) == "mutated pairs":
+            keyed[place] = keyed[place]._replace(one_sided=one_sided(first, second))
+    return keyed
+
+
+def one_sided(entailment: Pair, mutated: Pair) -> str:
+    """Say what of A, B or B* alone tells the label of a mutated pair; an empty text if nothing."""
+    a, b, mutant = entailment.premise, entailment.conclusion, mutated.conclusion
+    if find_model([(a, True)]) is None:
+        return "A is a contradiction"
+    if find_model([(b, False)]) is None:
+        return "B is a tautology"
+    if max(len(b.variables), len(mutant.variables)) > COUNTED_VARIABLES:
+        return ""
+    models, mutants = count_models(b), count_models(mutant)
+    return "" if models == mutants else f"B has {models:,} models, B* {mutants:,}"
 
 
 def check_line(line: str) -> Checked:
@@ -134,12 +166,15 @@ def verify(
     ends, summaries = [0], []
     for path in paths:
         structure, counts, positive, rows = Structure(), Counter[str](), 0, 0
+        suspects: dict[int, str] = {}
         for block in ordered_map(check_lines, in_blocks(raw_lines(path)), workers):
             for checked in block:
                 rows += 1
                 keys.append(checked.key)
                 structure.add(checked.pair)
                 positive += checked.pair is not None and checked.pair.label
+                if checked.one_sided:
+                    suspects[rows] = checked.one_sided
                 for check, message in checked.problems:
                     counts[check] += 1
                     yield Problem(path, rows, check, message)
@@ -153,6 +188,12 @@ def verify(
                 counts["structure"] += 1
                 message = f"not in one of the {structure.kind()} that the other rows form"
                 yield Problem(path, line, "structure", message)
+        # The exam is a collection of well-known entailments, tautologies among them.
+        if structure.kind() == "mutated pairs" and path.name != EXAM_FILE:
+            for line in structure.begins["mutated pairs"]:
+                if line in suspects:
+                    counts["one-sided"] += 1
+                    yield Problem(path, line, "one-sided", suspects[line])
         if unbalanced(positive, rows, bool(structure.kind())):
             counts["balance"] += 1
             message = f"{positive} of {rows} rows are positive"
