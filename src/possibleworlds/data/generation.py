@@ -118,7 +118,11 @@ class KeySet:
 
     def add(self, key: int) -> None:
         """Add a key, which may be in the set already."""
-        self.add_new([key])
+        slots, mask = self.slots, self.mask
+        place = key & mask
+        while slots[place] and slots[place] != key:
+            place = (place + 1) & mask
+        slots[place] = key
 
     def __contains__(self, key: int) -> bool:
         slots, mask = self.slots, self.mask

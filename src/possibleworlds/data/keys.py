@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from possibleworlds.logic.alphabet import LETTERS, OPERATORS, SYMBOLS, encode
 
-LETTERS_ALONE = str.maketrans("", "", "".join(OPERATORS))
+NUMBERS = LETTERS.encode()
+NO_LETTERS = "".join((*OPERATORS, ",")).encode()
 RIGHT = np.uint64(0x9E3779B97F4A7C15)
 """Any odd number: it tells the places of the right formula from those of the left one."""
 
@@ -49,9 +50,10 @@ def formula_keys(a: str, b: str) -> tuple[int, int]:
     >>> formula_keys("pq&", "qr|")[1] == formula_keys("pq&", "pr|")[1]
     False
     """
-    names = "".join(dict.fromkeys((a + b).translate(LETTERS_ALONE)))
-    numbers = str.maketrans(names, LETTERS[: len(names)])
-    premise, conclusion = f"{a},{b}".translate(numbers).encode().split(b",")
+    both = f"{a},{b}".encode()
+    names = bytes(dict.fromkeys(both.translate(None, NO_LETTERS)))
+    numbered = both.translate(bytes.maketrans(names, NUMBERS[: len(names)]))
+    premise, _, conclusion = numbered.partition(b",")
     return bytes_key(premise), bytes_key(conclusion)
 
 
