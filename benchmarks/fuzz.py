@@ -371,7 +371,8 @@ def good_folder() -> dict[str, bytes]:
     seeds = {"treenet-0": 0.75, "treenet-1": 0.5}
     selection = Selection("treenet-0", 0.75, base, seeds)
     request = SearchRequest(Budget(9.0, "epochs"), 10.0, 0)
-    record = SweepRecord({"train.txt": "a"}, {"treenet": NetworkRecord(request, plan, selection)})
+    networks = {"treenet": NetworkRecord(request, plan, selection)}
+    record = SweepRecord({"train.txt": "a"}, 100, networks)
     pairs = few_rows().pairs
     evaluation = Evaluation.of(pairs.label == 1, pairs).to_json()
     lock = lock_message(asdict(Progress(0.5, 10, 0.7)))

@@ -10,7 +10,7 @@ survive; a budget of epochs gives them equal epochs, and the same plan on every 
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
@@ -18,7 +18,8 @@ import numpy as np
 
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.models.base import Model
-from possibleworlds.training.settings import RunSettings
+from possibleworlds.models.settings import check_kinds
+from possibleworlds.training.settings import RunSettings, TrainingSettings
 from possibleworlds.training.speed import Speed
 
 Settings = dict[str, Any]
@@ -89,6 +90,9 @@ class Plan:
             raise UserError("rungs and candidates do not fit together")
         if unknown := {name for c in self.candidates for name in c.overrides} - self.base.keys():
             raise UserError(f"a candidate overrides {quoted(min(unknown))}, which is no setting")
+        for candidate in range(len(self.candidates)):
+            for rung in range(len(self.rungs)):
+                check_training(self.settings(candidate, rung))
 
     def settings(self, candidate: int, rung: int) -> Settings:
         """Give all settings of a candidate's trials in a rung."""
@@ -103,6 +107,16 @@ class Plan:
     def seconds(self, rung: int) -> float:
         """Estimate the seconds of a rung."""
         return self.rungs[rung].candidates * self.rungs[rung].seeds * self.seconds_each(rung)
+
+
+def check_training(settings: Settings) -> None:
+    """Raise UserError unless settings hold all those of a training, with possible values."""
+    names = [field.name for field in fields(TrainingSettings)]
+    if missing := [name for name in names if name not in settings]:
+        raise UserError(f"the settings lack {missing[0]}")
+    training = TrainingSettings(**{name: settings[name] for name in names})
+    check_kinds(training, "the training")
+    training.validate()
 
 
 def grid(model: type[Model]) -> list[Settings]:
