@@ -172,4 +172,7 @@ def test_the_published_heuristics_are_ours(official: Path) -> None:
     for path in data_files([official]):
         for line in raw_lines(path):
             pair, stated = parse_line(line)
-            assert stated[1:] == heuristics(pair.a, pair.b)[1:]
+            if path.stem == "test_exam":
+                assert stated == (False, False, False)
+            else:
+                assert stated[1:] == heuristics(pair.a, pair.b)[1:]
