@@ -15,7 +15,7 @@ def commit() -> str:
 
 
 def replace_part(page: str, part: str, text: str) -> None:
-    """Replace the text between the marks `<!-- part: begin -->` and `<!-- part: end -->` of a page."""
+    """Replace the text between `<!-- part: begin -->` and `<!-- part: end -->` of a page."""
     begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
     path = DOCS / page
     old = path.read_text(encoding="utf-8")

@@ -122,15 +122,20 @@ def test_a_folder_has_one_process_at_a_time(
         pass
 
 
-def test_a_full_disk_is_an_error_that_loses_nothing(tmp_path: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full on this machine")
+def test_a_file_that_does_not_fit_is_an_error_that_loses_nothing(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="no limits on files on this system")
     path = tmp_path / "data.txt"
     path.write_text("old")
-    (tmp_path / ".data.txt.part").symlink_to("/dev/full")
-    with pytest.raises(UserError, match="No space left"), atomic_write(path) as file:
-        file.write("x" * 100_000)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        refused = pytest.raises(UserError, match=r"data\.txt: File too large")
+        with refused, atomic_write(path) as file:
+            file.write("x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data.txt"]
 
 
 @pytest.mark.parametrize(
