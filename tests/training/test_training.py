@@ -177,14 +177,14 @@ def test_the_best_validation_step_is_kept(data: Path, tmp_path: Path) -> None:
 
 
 def test_networks_learn(data: Path, tmp_path: Path) -> None:
-    result = train(quick("treenet", data, tmp_path / "run", epochs=40.0, size=32))
+    result = train(quick("treenet", data, tmp_path / "run", epochs=80.0, size=32))
     assert result.history[-1].accuracy > 0.75
 
 
 def test_a_run_is_not_overwritten_nor_mixed_up(data: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(quick("treenet", data, run))
-    with pytest.raises(UserError, match="--resume goes on"):
+    with pytest.raises(UserError, match="--resume continues it"):
         train(quick("treenet", data, run))
     with pytest.raises(UserError, match="a run of treenet, not of treelstm"):
         train(quick("treelstm", data, run, resume=True))

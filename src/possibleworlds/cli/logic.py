@@ -75,7 +75,7 @@ def entails(
             console.print_json({"entails": None, "countermodel": None})
             raise typer.Exit(3) from None
         raise
-    network = console.load_run(model, worlds, steps, budget, trust) if model else None
+    network = console.load_run(model, worlds, steps, budget, trust) if model is not None else None
     decision = None
     if network:
         whole = conjunction(premises)
