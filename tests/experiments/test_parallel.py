@@ -84,7 +84,7 @@ def test_the_death_of_the_server_of_processes_stops_nothing() -> None:
 
     def calls() -> list[Call]:
         number = len(results)
-        return [Call(f"call {number}", answer, (number,), kill_server)] * (number < 3)
+        return [Call(f"call {number}", "a call", answer, (number,), kill_server)] * (number < 3)
 
     scheduler.run(calls, engine)
     assert results == [0, 1, 2]

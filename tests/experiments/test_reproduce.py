@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from possibleworlds.parallel import StopRequestedError
 from possibleworlds.parallel.engines import LocalEngine
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate, pending_evaluations, write_report
+from tests.experiments.conftest import command, possible
 
 TINY = {"epochs": 1.0, "evaluations": 2}
 
@@ -154,17 +154,22 @@ def test_damaged_data_are_found_out(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "possibleworlds", "reproduce", "--out", str(tmp_path / "out")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    words = ["reproduce", "--preset", "tiny", "--out", tmp_path / "out"]
+    process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True)
     while not list(tmp_path.rglob("run.json")):
         assert process.poll() is None
         time.sleep(0.1)
     os.kill(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "interrupted; the same command, given again, continues" in said
     assert "left to train: " in said
     assert "Traceback" not in said
+    done = possible(*words)
+    assert all(len(line) <= 80 for line in done.stderr.splitlines() if str(tmp_path) not in line)
+    assert (tmp_path / "out" / "report" / "report.html").exists()
+    again = possible(*words)
+    assert "left to train: 0 s of one core" in again.stderr
 
 
 def test_a_folder_is_for_one_thing(tmp_path: Path) -> None:
