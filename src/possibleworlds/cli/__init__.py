@@ -40,6 +40,7 @@ USAGE_ERROR: Any = typer.BadParameter.__base__
 
 def main() -> None:
     """Run the command, with one clear line for whatever a user can do wrong."""
+    output = os.dup(1)  # rich puts another file in its place where nobody reads it
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         code = app(standalone_mode=False)
@@ -60,10 +61,10 @@ def main() -> None:
         fail(f"{error.name} is missing: pip install 'possibleworlds[train]'")
     except SystemExit as error:
         if isinstance(error.__context__, BrokenPipeError):  # typer makes code 1 of it, an answer
-            end_broken_pipe()
+            end_broken_pipe(output)
         raise
     except BrokenPipeError:
-        end_broken_pipe()
+        end_broken_pipe(output)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is not written yet
         fail(f"{error.filename or 'standard output'}: {error.strerror}")
@@ -75,12 +76,12 @@ def main() -> None:
         fail("not enough memory for that")
 
 
-def end_broken_pipe() -> NoReturn:
+def end_broken_pipe(output: int) -> NoReturn:
     """End quietly if nobody reads standard output any more, as after `| head`; else fail."""
     has_reader = False
     if hasattr(select, "poll"):
         poll = select.poll()
-        poll.register(1, select.POLLOUT)
+        poll.register(output, select.POLLOUT)
         events = poll.poll(0)
         has_reader = not any(event & (select.POLLERR | select.POLLHUP) for _, event in events)
     if has_reader:
