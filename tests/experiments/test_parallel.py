@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from possibleworlds.data.generation import KeySet, generate_units
+from possibleworlds.data.generation import Pruner, generate_units
 from possibleworlds.data.splits import PRESETS
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import scheduler
@@ -60,8 +60,8 @@ def test_few_blocks_are_made_in_vain() -> None:
         return spread
 
     for split in PRESETS["small"]:
-        units = list(generate_units(split, 0, KeySet(10_000), 2, list, counting(2)))
-        lazy = list(generate_units(split, 0, KeySet(10_000), 1, list, ordered_map))
+        units = list(generate_units(split, 0, Pruner("pairs", [split]), 2, list, counting(2)))
+        lazy = list(generate_units(split, 0, Pruner("pairs", [split]), 1, list, ordered_map))
         assert units == lazy
         assert made[2] == list(range(len(made[2])))
         # All blocks but the last ones were needed: without these, rows are missing.

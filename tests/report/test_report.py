@@ -23,6 +23,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments import sweep
 from possibleworlds.experiments.grid import Candidate, Plan, Rung
 from possibleworlds.logic.alphabet import LETTERS, OPERATORS
+from possibleworlds.models.registry import resolve
 from possibleworlds.paper import TABLE_1, TABLE_2
 from possibleworlds.report import figures, material, tables
 from possibleworlds.report import page as pages
@@ -37,6 +38,7 @@ from possibleworlds.training.evaluations import evaluate_into, pending_tasks, re
 from possibleworlds.training.pipeline import Job
 from possibleworlds.training.pipeline import run_job as train
 from possibleworlds.training.predictor import load
+from possibleworlds.training.settings import RunSettings
 
 
 def make_run(
@@ -161,7 +163,8 @@ def test_settings_are_selected_by_mean_validation_and_never_by_tests(tmp_path: P
 
 def sweep_record(seeds: dict[str, dict[str, float]]) -> dict[str, Any]:
     """What sweep.json says of a sweep that selected these runs of each network."""
-    plan = Plan({}, [Rung(1, 1, 1)], [Candidate({}, [1.0], [1.0])], 0, 1, 1.0)
+    base = RunSettings.read(resolve("treenet"), {}).flat()
+    plan = Plan(base, [Rung(1, 1, 1)], [Candidate({}, [1.0], [1.0])], 0, 1, 1.0)
     networks = {
         model: sweep.NetworkRecord(
             sweep.SearchRequest(None, 1.0, 0),

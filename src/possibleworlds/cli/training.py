@@ -223,9 +223,9 @@ def evaluate(
     try:
         with Bars() as bars:
             for path in files:
+                pairs = read(path)  # refuses a pipe, whose hash could be waited for without end
                 if sha256(path) in trained_on:
                     log(f"{names[path]}: the network was trained or selected on this file")
-                pairs = read(path)
 
                 def run_on(
                     pairs: "Pairs", advance: "Callable[[int], None]" = lambda _: None

@@ -4,6 +4,7 @@ A block of groups has its own seed, so that it is the same wherever it is made; 
 one after the other, so that the rows are the same for any number of processes.
 """
 
+import math
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -252,26 +253,34 @@ def generate_units(
     spread: OrderedMap = ordered_map,
 ) -> Iterator[T]:
     """Generate the units of a split, but for those that are pruned."""
-    missing, fruitless = split.rows, 0
-    by_formula = pruner.by_formula and split.method != "exam"
-    for block in spread(partial(make_block, split, seed, form, by_formula), count(), workers):
-        before = missing
-        for unit, keys in block:
-            if not pruner.admit(split, keys):
-                continue
-            yield unit
-            missing -= len(keys)
-            if not missing:
+    make = partial(make_block, split, seed, form, pruner.by_formula and split.method != "exam")
+    missing, fruitless, blocks = split.rows, 0, 0
+    while True:
+        # No more blocks at a time than are expected to be needed, so that none is made in vain. The
+        # first one shows how many rows a block gives.
+        made = split.rows - missing
+        needed = math.ceil(missing * blocks / made) if made else 1
+        until = blocks + max(needed, blocks // MOST_ROUNDS)
+        for block in spread(make, range(blocks, until), workers):
+            before = missing
+            for unit, keys in block:
+                if not pruner.admit(split, keys):
+                    continue
+                yield unit
+                missing -= len(keys)
+                if not missing:
+                    return
+            if split.method == "exam":
                 return
-        if split.method == "exam":
-            return
-        fruitless = fruitless + 1 if missing == before else 0
-        if fruitless == FRUITLESS_BLOCKS:
-            hint = "; pruning by pairs leaves more" if pruner.by_formula else ""
-            raise UserError(
-                f"{split.name}: only {split.rows - missing} of {split.rows} rows are to be found, "
-                f"different up to renaming, with these variables and operators{hint}"
-            )
+            fruitless = fruitless + 1 if missing == before else 0
+            if fruitless == FRUITLESS_BLOCKS:
+                rows = f"{split.rows - missing} of {split.rows} rows"
+                hint = "; pruning by pairs leaves more" if pruner.by_formula else ""
+                raise UserError(
+                    f"{split.name}: only {rows} are to be found, different up to renaming, "
+                    f"with these variables and operators{hint}"
+                )
+        blocks = until
 
 
 def generate_pairs(split: Split, seed: int, pruner: Pruner, workers: int) -> Pairs:
