@@ -173,7 +173,7 @@ def sweep_record(seeds: dict[str, dict[str, float]]) -> dict[str, Any]:
         )
         for model, own in seeds.items()
     }
-    return asdict(sweep.SweepRecord({}, networks))
+    return asdict(sweep.SweepRecord({}, 2000, networks))
 
 
 @pytest.mark.parametrize(
