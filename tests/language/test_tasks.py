@@ -69,12 +69,12 @@ def test_a_curriculum_grows() -> None:
     assert lengths == sorted(lengths)
 
 
-def test_worked_examples_are_true() -> None:
+def test_worked_examples_are_of_both_labels_in_turns() -> None:
     items = tasks("refute", size=4, shots=6, chain_of_thought=True, premises=2, seed=5)
-    *shown, question = items[0].prompt.split("Answer: ")[1:][:-2], items[0].prompt
-    assert "Think step by step" in question
-    assert question.count("true in these cases alone:") == 3
-    assert question.count("the conclusion is false.") == 3 + 0 * len(shown)
+    prompt = items[0].prompt
+    assert "Think step by step" in prompt
+    assert prompt.count("true in these cases alone:") == 3
+    assert prompt.count("the conclusion is false.") == 3
 
 
 @pytest.mark.parametrize(
