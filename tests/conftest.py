@@ -1,9 +1,12 @@
-"""What tests share: random formulas, and the published sets where they are to be had."""
+"""What tests share: random formulas, the published sets, a browser, where they are to be had."""
 
 import os
+import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -38,6 +41,17 @@ def formulas(
     return st.recursive(leaves, grow, max_leaves=25)
 
 
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-ipc-flooding-protection",  # so that a test may change the address often
+]
+
 LETTERS = st.sampled_from("pqrst")
 DATA_FORMULAS = formulas(LETTERS, full=False).map(lambda f: "".join(f.rpn))
 
@@ -49,6 +63,20 @@ def official() -> Path:
     if not folder:
         pytest.skip("POSSIBLEWORLDS_OFFICIAL_DATA does not name the folder of the published sets")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium under Playwright, one for all tests of a process: Playwright refuses a second."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    command = next(filter(None, map(shutil.which, names)), None)
+    if command is None:
+        pytest.skip("chromium is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=command, args=CHROMIUM_ARGUMENTS)
+        yield browser
+        browser.close()
 
 
 def wait_for_file(process: "subprocess.Popen[str]", folder: Path, pattern: str) -> None:

@@ -1,8 +1,6 @@
 """A visit to the page in Chromium, as the tests make it."""
 
 import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +9,7 @@ import pytest
 from possibleworlds import entails
 
 ROOT = Path(__file__).parents[2]
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-ipc-flooding-protection",  # so that a test may change the address often
-]
 PLACES_OF_AXE = (ROOT / ".venv/node_modules", ROOT / "node_modules")
-
-
-def open_browser() -> Iterator[Any]:
-    """Start Chromium, and stop it afterwards."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    command = next(filter(None, map(shutil.which, names)), None)
-    if command is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=command, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 def axe() -> str:

@@ -11,15 +11,9 @@ import pytest
 
 from possibleworlds import countermodel, entails, parse
 from possibleworlds.playground import page as playground
-from tests.playground.browser import Visit, open_browser
+from tests.playground.browser import Visit
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium under Playwright; tests are skipped where one of them is missing."""
-    yield from open_browser()
 
 
 @pytest.fixture(params=SIZES)

@@ -7,16 +7,11 @@ from typing import Any
 import pytest
 
 from possibleworlds.report.report import write_report
-from tests.playground.browser import axe, open_browser
+from tests.playground.browser import axe
 from tests.report.test_report import make_run, request, silent
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 ACCURACIES = {"linear-bow": 0.52, "lstm": 0.6, "treenet": 0.71, "possibleworldnet": 0.97}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    yield from open_browser()
 
 
 @pytest.fixture(scope="module")
