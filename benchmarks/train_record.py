@@ -1,0 +1,125 @@
+"""Train the record: every network, three seeds each, evaluated on the published sets.
+
+    possibleworlds published PUBLISHED
+    python benchmarks/train_record.py --out OUT --published PUBLISHED
+
+Can be interrupted at any moment, and goes on where it was. Writes OUT/paper and OUT/wide, the data,
+and OUT/runs/ROW-SEED, the runs with their evaluations. Lengths are in epochs, set before any result
+was seen by the speed of a network (docs/models.md), so that a seed takes 2 to 30 minutes of a core.
+Settings are the defaults, which an earlier search selected on generated validation data, but for
+those in ROWS. `record.py` puts the results on record.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from possibleworlds.data.files import data_files
+from possibleworlds.training.evaluations import evaluate_into
+
+SEEDS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: a network, the length of its training, and settings of its own."""
+
+    model: str
+    epochs: float
+    settings: dict[str, object] = field(default_factory=dict)
+    data: str = "paper"
+    seeds: tuple[int, ...] = SEEDS
+
+    @property
+    def options(self) -> list[str]:
+        """What `possibleworlds train` is told."""
+        changed = [
+            word for item in self.settings.items() for word in ("--set", "{}={}".format(*item))
+        ]
+        return ["--epochs", f"{self.epochs:g}", *changed]
+
+
+ROWS = {
+    "possibleworldnet": Row(
+        "possibleworldnet", 60, {"binary_worlds": "false", "variable_prior": 0, "worlds": 128}
+    ),
+    "possibleworldnet-prior": Row("possibleworldnet", 6, {"worlds": 256}),
+    "guidedworldnet": Row("guidedworldnet", 12, data="wide"),
+    "linear-bow": Row("linear-bow", 60),
+    "mlp-bow": Row("mlp-bow", 100),
+    "treelstm": Row("treelstm", 60),
+    "treenet": Row("treenet", 100, {"size": 32, "mlp_size": 32, "batch_size": 128}),
+    "lstm": Row("lstm", 40),
+    "convnet": Row("convnet", 30),
+    "topdownnet": Row("topdownnet", 40),
+    "lstm-traversal": Row("lstm-traversal", 40),
+    "bilstm": Row("bilstm", 30),
+    "bilstm-traversal": Row("bilstm-traversal", 20),
+    "transformer": Row("transformer", 20),
+    "graphnet": Row("graphnet", 25),
+    "modern-transformer": Row("modern-transformer", 25, {"positions": "tree"}, seeds=(0,)),
+}
+"""By name, in the order in which they are trained."""
+
+
+def command(*arguments: str) -> None:
+    """Run a command of the package."""
+    subprocess.run([sys.executable, "-m", "possibleworlds", *arguments], check=True)
+
+
+def pruned(files: Iterable[Path]) -> list[str]:
+    """Give the options that leave formulas of files out of training data."""
+    return [word for file in files for word in ("--prune-against", str(file))]
+
+
+def generate(out: Path, published: list[Path]) -> None:
+    """Generate the paper's splits; and training rows whose formulas may be a bare variable."""
+    command("generate", str(out / "paper"), *pruned(published))
+    others = [file for file in data_files([out / "paper"]) if file.stem != "train"]
+    command("generate", str(out / "wide"), "--operators", "0-10", *pruned([*published, *others]))
+
+
+def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
+    """Train and evaluate one seed of a row, as far as that is not done."""
+    row, run = ROWS[name], out / "runs" / f"{name}-{seed}"
+    folders = ["--data", str(out / row.data), "--out", str(run), "--resume"]
+    command("train", row.model, *folders, "--seed", str(seed), *row.options)
+    own = [file for file in data_files([out / "paper"]) if file.stem != "train"]
+    arguments = [str(path) for path in (run, *published, *own)]
+    subprocess.run([sys.executable, __file__, "--evaluate", *arguments], check=True)
+
+
+def evaluate(run: Path, files: list[Path]) -> None:
+    """Evaluate a run on one thread, in a process of its own."""
+    import torch
+
+    torch.set_num_threads(1)
+    evaluate_into(run, files)
+
+
+def main() -> None:
+    """Train what is left, some runs at a time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--published", type=Path)
+    parser.add_argument("--only", nargs="*", default=list(ROWS), choices=ROWS)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--evaluate", nargs="*", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.evaluate:
+        evaluate(arguments.evaluate[0], arguments.evaluate[1:])
+        return
+    published = data_files([arguments.published])
+    generate(arguments.out, published)
+    jobs = [(name, seed) for name in arguments.only for seed in ROWS[name].seeds]
+    with ThreadPoolExecutor(arguments.processes) as pool:
+        for done in [pool.submit(train, arguments.out, *job, published) for job in jobs]:
+            done.result()
+
+
+if __name__ == "__main__":
+    main()
