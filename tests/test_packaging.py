@@ -142,3 +142,21 @@ def test_the_tree_in_the_readme_is_true() -> None:
     assert set(listed) == entries
     for folder in re.findall(r"^(\w+)/  ", tree, flags=re.MULTILINE):
         assert (ROOT / folder).is_dir()
+
+
+def test_the_page_of_files_lists_every_module() -> None:
+    page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8").split("```")[1]
+    listed, folders = set(), [""]
+    for indent, name in re.findall(r"^( +)(\S+)", page, flags=re.MULTILINE):
+        del folders[len(indent) // 2 :]
+        if name.endswith("/"):
+            folders.append(name)
+        else:
+            listed.add("".join(folders) + name)
+    package = ROOT / "src" / "possibleworlds"
+    modules = {
+        path.relative_to(package).as_posix()
+        for path in [*package.rglob("*.py"), *package.glob("playground/*.js")]
+        if path.name not in ("__init__.py", "__main__.py") and path.parent.name != "lm_eval"
+    }
+    assert listed - {"__init__.py", "parallel/__init__.py"} == modules
