@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from possibleworlds.data.cnf import cnf_four_tuple
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
-from possibleworlds.data.groups import sample_groups
+from possibleworlds.data.groups import sample_groups, tilted
 from possibleworlds.data.keys import pair_key
 from possibleworlds.data.mutate import exchanges, mutated_pairs, small_changes
 from possibleworlds.data.naive import naive_pairs
@@ -45,6 +45,17 @@ def test_four_tuples_have_the_papers_means() -> None:
     variables = np.mean([len(set(a + b) - set("~&|>")) for a, b, _ in rows])
     assert operators == pytest.approx(TABLE_1["train"][2], rel=0.03)
     assert variables == pytest.approx(TABLE_1["train"][1], rel=0.03)
+
+
+def test_a_tilt_prefers_one_end_of_the_bounds() -> None:
+    uniform = (np.arange(10_000) + 0.5) / 10_000
+    counts = Counter(tilted(uniform, (3, 7), 0.2).tolist())
+    assert counts == {3: 1600, 4: 1800, 5: 2000, 6: 2200, 7: 2400}
+    assert set(tilted(uniform, (4, 4), 0.2).tolist()) == {4}
+    groups = sample_groups(np.random.default_rng(0), 40, (1, 2), (1, 2), tilt=0.5)
+    assert Counter(len(group.names) for group in groups) == {1: 10, 2: 30}
+    operators = Counter(Formula(tuple(f)).operators for g in groups for f in g.formulas)
+    assert operators[1] / operators.total() == pytest.approx(0.75, abs=0.01)
 
 
 def test_naive_pairs_alternate_and_are_labelled_truly() -> None:

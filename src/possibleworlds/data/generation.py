@@ -63,6 +63,8 @@ class Split:
     """Whether each pair shows all the variables of its group."""
     clauses: int = 0
     """Of a premise of method "sat"; 0 for about 4.55 times its variables."""
+    tilt: float = 0.0
+    """How much groups of many variables, and formulas of few operators, are preferred."""
 
     @property
     def file(self) -> str:
@@ -81,6 +83,9 @@ class Split:
             raise UserError("a clause of three literals needs 3 variables")
         if not 0 <= self.clauses <= 1000:
             raise UserError(f"{self.clauses} clauses: must be within 0-1000")
+        records.check_argument("tilt", self.tilt, float)
+        if not 0 <= self.tilt < 1:
+            raise UserError(f"tilt {self.tilt}: must be at least 0 and less than 1")
         low, high = self.variables
         if not 1 <= low <= high <= N_VARIABLES:
             raise UserError(f"variables {low}-{high}: must be a range within 1-{N_VARIABLES}")
@@ -213,7 +218,7 @@ def make_units(split: Split, seed: int, number: int) -> list[list[Pair]]:
         sizes = rng.integers(*split.variables, size, endpoint=True).tolist()
         clauses = [split.clauses or round(CLAUSES_PER_VARIABLE * n) for n in sizes]
         return [u for n, m in zip(sizes, clauses, strict=True) if (u := cnf_four_tuple(rng, n, m))]
-    groups = sample_groups(rng, size, split.variables, split.operators)
+    groups = sample_groups(rng, size, split.variables, split.operators, split.tilt)
     match split.method:
         case "fourtuples":
             of_groups = [complete(split, group, four_tuples(group)) for group in groups]

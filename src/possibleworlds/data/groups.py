@@ -97,16 +97,23 @@ def satisfiable(*asserted: tuple[str, bool]) -> bool:
 
 
 def sample_groups(
-    rng: np.random.Generator, count: int, variables: Range, operators: Range
+    rng: np.random.Generator, count: int, variables: Range, operators: Range, tilt: float = 0
 ) -> list[Group]:
     """Sample groups whose numbers of variables and of operators are uniform within bounds.
 
-    Numbers of variables are stratified: each comes once before any comes again.
+    With a tilt, the largest number of variables and the smallest of operators are 1 + tilt times as
+    likely as they would be, the other ends 1 - tilt times, and those between in between.
     """
-    low, high = variables
-    rounds = -(-count // (high - low + 1))
-    sizes = rng.permuted(np.tile(np.arange(low, high + 1), (rounds, 1)), axis=1).ravel()[:count]
-    numbers = rng.integers(*operators, (count, 2 * SIDE), endpoint=True)
+    if tilt:
+        strata = (np.arange(count) + rng.random(count)) / count
+        sizes = rng.permutation(tilted(strata, variables, tilt))
+        numbers = tilted(rng.random((count, 2 * SIDE)), operators, -tilt)
+    else:
+        # Numbers of variables are stratified: each comes once before any comes again.
+        low, high = variables
+        rounds = -(-count // (high - low + 1))
+        sizes = rng.permuted(np.tile(np.arange(low, high + 1), (rounds, 1)), axis=1).ravel()[:count]
+        numbers = rng.integers(*operators, (count, 2 * SIDE), endpoint=True)
     codes = sample_codes(rng, numbers.ravel(), np.repeat(sizes, 2 * SIDE))
     shuffled = rng.permuted(np.tile(list(LETTERS), (count, 1)), axis=1).tolist()
     names = ["".join(sorted(s[:size])) for s, size in zip(shuffled, sizes, strict=True)]
@@ -123,6 +130,14 @@ def sample_groups(
             of_group = formulas[2 * SIDE * i : 2 * SIDE * (i + 1)]
             groups[i] = make_group(names[i], of_group, words, exact)
     return [groups[i] for i in range(count)]
+
+
+def tilted(uniform: NDArray[np.float64], bounds: Range, tilt: float) -> NDArray[np.int64]:
+    """Turn uniform numbers below 1 into integers within bounds, likelier the larger they are."""
+    low, high = bounds
+    weights = np.linspace(1 - tilt, 1 + tilt, high - low + 1)
+    limits = weights.cumsum() / weights.sum()
+    return low + np.searchsorted(limits[:-1], uniform, side="right")
 
 
 def make_group(names: str, formulas: list[str], words: Words, exact: bool) -> Group:

@@ -39,15 +39,20 @@ FORMAT = 1
 MANIFEST = "dataset.json"
 
 
+TILT = 0.1
+"""Makes up for the short pairs, equal up to renaming, that the paper's training data has and ours
+has not: with it the mean numbers of variables and operators are those of the paper."""
+
+
 def paper_layout(
     train: int, validate: int, easy: int, hard: int, big: int, massive: int
 ) -> tuple[Split, ...]:
     """Lay out the splits of the paper with these numbers of rows, in the order of generation."""
     return (
         Split("test_exam", 2 * len(ENTAILMENTS), method="exam"),
-        Split("train", train),
-        Split("validate", validate),
-        Split("test_easy", easy),
+        Split("train", train, tilt=TILT),
+        Split("validate", validate, tilt=TILT),
+        Split("test_easy", easy, tilt=TILT),
         Split("test_hard", hard, (1, 10), (15, 20)),
         Split("test_big", big, (1, 15), (12, 30)),
         Split("test_massive", massive, (20, 25), (20, 30), "mutated"),
