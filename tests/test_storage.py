@@ -1,18 +1,29 @@
-"""Locks: one holder at a time, and none that is dead."""
+"""Locks: one holder at a time, and none that is dead; files: whole, and nothing beside them."""
 
+import errno
+import fcntl
 import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from possibleworlds import storage
 from possibleworlds.errors import StorageError
-from possibleworlds.storage import acquire_lock, held_locks, read_lock
+from possibleworlds.storage import (
+    acquire_lock,
+    atomic_write,
+    exclusive_folder,
+    held_locks,
+    is_temporary,
+    read_lock,
+    write_text,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -106,3 +117,137 @@ def test_of_many_only_one_wins(tmp_path: Path) -> None:
     for process in processes:
         process.join()
     assert (tmp_path / "wins").read_text() == "won\n"
+
+
+def write_slowly(path: Path, started: Any, go_on: Any) -> None:
+    with atomic_write(path) as file:
+        file.write("half")
+        file.flush()
+        started.set()
+        go_on.wait(60)
+        file.write(" and half")
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
+    """A process in the middle of writing x.txt, and what lets it go on."""
+    context = multiprocessing.get_context("fork")
+    started, go_on = context.Event(), context.Event()
+    arguments = (tmp_path / "x.txt", started, go_on)
+    process = context.Process(target=write_slowly, args=arguments)
+    process.start()
+    assert started.wait(60)
+    yield process, go_on
+    process.kill()
+    process.join()
+
+
+def temporary_files(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if is_temporary(path)]
+
+
+@pytest.mark.parametrize("way", ["the same file", "the folder", "a lock"])
+def test_what_a_killed_writer_left_is_removed_by_the_next(
+    way: str, tmp_path: Path, writer: tuple[Any, Any]
+) -> None:
+    process, _ = writer
+    (half,) = temporary_files(tmp_path)
+    process.kill()
+    process.join()
+    assert half.read_text() == "half"
+    write_text(tmp_path / "another.txt", "whole")
+    assert half.exists()
+    if way == "the same file":
+        write_text(tmp_path / "x.txt", "whole")
+    elif way == "the folder":
+        with exclusive_folder(tmp_path):
+            pass
+    else:
+        lock = acquire_lock(tmp_path / "x.txt")
+        assert lock
+        lock.release()
+    assert not temporary_files(tmp_path)
+
+
+def test_what_a_living_process_writes_is_left_to_it(
+    tmp_path: Path, writer: tuple[Any, Any]
+) -> None:
+    process, go_on = writer
+    write_text(tmp_path / "x.txt", "whole")
+    with exclusive_folder(tmp_path):
+        assert len(temporary_files(tmp_path)) == 1
+    go_on.set()
+    process.join()
+    assert process.exitcode == 0
+    assert (tmp_path / "x.txt").read_text() == "half and half"
+    assert not temporary_files(tmp_path)
+
+
+def test_only_what_is_ours_is_removed(tmp_path: Path) -> None:
+    target = tmp_path / "thesis.txt"
+    target.write_text("mine")
+    ours = tmp_path / f".x.txt.{16 * '0'}.part"
+    ours.write_text("half")
+    (tmp_path / f".x.txt.{16 * '1'}.part").symlink_to(target)
+    (tmp_path / f".x.txt.{16 * '2'}.part").symlink_to(tmp_path / "nothing")
+    os.mkfifo(tmp_path / f".x.txt.{16 * '3'}.part")
+    (tmp_path / f".x.txt.{16 * '4'}.part").mkdir()
+    for name in ("x.txt.part", ".x.txt.part", f".x.txt.{15 * '5'}.part", f"x.txt.{16 * '5'}.part"):
+        (tmp_path / name).touch()
+    before = set(tmp_path.iterdir())
+    with exclusive_folder(tmp_path):
+        write_text(tmp_path / "x.txt", "whole")
+    assert set(tmp_path.iterdir()) == before - {ours} | {tmp_path / "x.txt"}
+    assert target.read_text() == "mine"
+
+
+def test_a_file_that_is_removed_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, removed = fcntl.flock, []
+
+    def faster(descriptor: int, operation: int) -> None:
+        if not removed:
+            removed.extend(temporary_files(tmp_path))
+            removed[0].unlink()
+        real(descriptor, operation)
+
+    monkeypatch.setattr("fcntl.flock", faster)
+    write_text(tmp_path / "x.txt", "whole")
+    assert len(removed) == 1
+    assert (tmp_path / "x.txt").read_text() == "whole"
+    assert not temporary_files(tmp_path)
+
+
+def test_without_locks_files_are_written_and_nothing_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    left = tmp_path / f".x.txt.{16 * '0'}.part"
+    left.touch()
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    with exclusive_folder(tmp_path):
+        write_text(tmp_path / "x.txt", "whole")
+    assert (tmp_path / "x.txt").read_text() == "whole"
+    assert temporary_files(tmp_path) == [left]
+
+
+def write_often(path: Path, text: str) -> None:
+    for _ in range(200):
+        write_text(path, text)
+
+
+def test_many_who_write_one_file_leave_it_whole(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    texts = [4000 * letter for letter in "abcd"]
+    arguments = [(tmp_path / "x.txt", text) for text in texts]
+    processes = [context.Process(target=write_often, args=one) for one in arguments]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
+    assert (tmp_path / "x.txt").read_text() in texts
+    assert os.listdir(tmp_path) == ["x.txt"]

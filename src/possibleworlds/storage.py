@@ -39,6 +39,8 @@ MAX_JSON_BYTES = 32 << 20
 """The size of a JSON file that is read; its values take up to 20 times as much memory."""
 TEMPORARY = ".part"
 """How the names of files end that are being written."""
+ENDING = len(f".{secrets.token_hex(8)}{TEMPORARY}")
+"""How much longer than that of the file their names are, apart from a dot in front."""
 FOLDER_TIMEOUT = 5.0
 """Seconds to wait for a folder: workers of a killed process outlive it by a second or so."""
 HEARTBEAT = 1.0
@@ -57,26 +59,51 @@ def atomic_write(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing that takes its name only when it is complete, and on the disk.
 
     Until then it has a name that nobody can foresee, and was created by this call: a symlink or a
-    file of somebody else in a shared folder is never written to.
+    file of somebody else in a shared folder is never written to. What processes that were killed
+    have left of the same file is removed.
     """
-    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     mode: dict[str, Any] = (
         {"mode": "wb"} if binary else {"mode": "w", "encoding": "utf-8", "newline": "\n"}
     )
     try:
-        with open(part, opener=lambda name, _: os.open(name, flags, 0o666), **mode) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        with temporary_file(path) as (part, descriptor):
+            with open(descriptor, **mode) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise StorageError(f"{path}: {error.strerror}") from None
-    except BaseException:
+
+
+@contextmanager
+def temporary_file(path: Path) -> Iterator[tuple[Path, int]]:
+    """Create a file beside another one to be written in its place; remove it if it is not moved.
+
+    It is locked until then, so that others see that somebody writes to it.
+    """
+    remove_temporary_files(path.parent, path.name)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    for is_last in (False, False, True):
+        part = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
+        descriptor = os.open(part, flags, 0o666)
+        if not fcntl:
+            break
+        # The lock is that of all copies of the descriptor, and stays when the file is closed.
+        lock = os.dup(descriptor)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if is_same_file(part, lock) or is_last:
+            break
+        os.close(lock)  # another process has removed the file before it was locked
+        os.close(descriptor)
+    try:
+        yield part, descriptor
+    finally:
         part.unlink(missing_ok=True)
-        raise
+        if fcntl:
+            os.close(lock)
 
 
 def sync_folder(folder: Path) -> None:
@@ -95,11 +122,36 @@ def is_temporary(path: Path) -> bool:
     return re.fullmatch(rf"\..+\.[0-9a-f]{{16}}{re.escape(TEMPORARY)}", path.name) is not None
 
 
-def remove_temporary_files(folder: Path) -> None:
-    """Remove the files that processes killed in the middle of writing have left in a folder."""
-    for path in folder.iterdir():
-        if is_temporary(path):
-            path.unlink(missing_ok=True)
+def remove_temporary_files(folder: Path, name: str = "") -> None:
+    """Remove the files that killed processes have left in a folder, or those of one file there.
+
+    A process locks the file that it writes, and the lock ends with it. So what is locked, and
+    whatever cannot be, is left alone, as are symlinks and all but regular files.
+    """
+    if not fcntl:
+        return
+    for entry in os.listdir(folder):
+        path = folder / entry
+        if not is_temporary(path) or (name and path.name[1:-ENDING] != name):
+            continue
+        with suppress(OSError):
+            if not stat.S_ISREG(path.lstat().st_mode):
+                continue
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if is_same_file(path, descriptor):
+                    path.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def is_same_file(path: Path, descriptor: int) -> bool:
+    """Whether a name is still that of an open file."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def write_text(path: Path, text: str) -> None:
@@ -239,22 +291,19 @@ def _acquire_lock(path: Path) -> Lock | None:
         return None
     number += 1
     # A hard link appears together with its content, and fails where another process was faster.
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
-    try:
-        with draft.open("xb") as file:
+    with temporary_file(path) as (draft, descriptor):
+        with open(descriptor, "wb") as file:
             file.write(lock_message({"beat": 0}))
-        os.link(draft, lock_file(path, number))
-    except (FileExistsError, FileNotFoundError):  # the latter where the other has cleaned up
-        return None
-    finally:
-        draft.unlink(missing_ok=True)
+        try:
+            os.link(draft, lock_file(path, number))
+        except FileExistsError:
+            return None
     if last_lock_number(path) != number:
         lock_file(path, number).unlink(missing_ok=True)
         return None
     for name in os.listdir(path.parent):
         series, _, n = name.rpartition(".")
-        is_earlier = series == path.name and is_lock_number(n) and int(n) < number
-        if is_earlier or (name.startswith(f".{path.name}.") and is_temporary(Path(name))):
+        if series == path.name and is_lock_number(n) and int(n) < number:
             path.with_name(name).unlink(missing_ok=True)
     return Lock(path, number)
 
