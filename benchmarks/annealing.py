@@ -1,86 +1,117 @@
-"""How far guided worlds get by annealing: published sets, and 3-CNF at the threshold.
+"""How far guided worlds get by annealing: the published sets, larger ones, and random 3-CNF.
 
-    POSSIBLEWORLDS_OFFICIAL_DATA=PUBLISHED python benchmarks/annealing.py --rows 400 --sat 60
+    POSSIBLEWORLDS_OFFICIAL_DATA=PUBLISHED python benchmarks/annealing.py --write
 
-Evaluates the pretrained network by its default search and by gradient steps alone, on a random
-sample of each published set and on entailments of two literals from random satisfiable 3-CNF (4.55
-clauses a variable). Beside accuracy: false refutations, missed countermodels, evaluations and CPU
-milliseconds a pair. Writes results/annealing.json and the table of docs/guided-worlds.md.
+Evaluates a guided network by its default search and by gradient steps alone. Beside accuracy: false
+refutations, missed countermodels, evaluations and CPU milliseconds a pair; what as many random rows
+of the truth table and as many flips of WalkSAT do; and MiniSat's time. Sets that are in
+results/annealing.json already are not measured again, so it can be interrupted.
 """
 
 import argparse
 import json
 import os
-import platform
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import torch
-from pages import replace_part
-from pysat.solvers import Minisat22
+from pages import commit, replace_part
 
 import possibleworlds
 from possibleworlds.data.files import read
-from possibleworlds.data.pairs import Pairs
+from possibleworlds.data.pairs import Pair, Pairs
+from possibleworlds.logic.sat import find_model, tseitin
+from possibleworlds.logic.truth import sample_refuting_bits
 from possibleworlds.models import Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.paper import SPLITS
+from possibleworlds.storage import read_json, write_json
 from possibleworlds.training.batches import Dataset
 
 RESULTS = Path(__file__).parent.parent / "results" / "annealing.json"
-SEARCHES = {"annealing (default)": Options(), "24 gradient steps": Options(steps=24)}
-SIZES = (10, 20, 26)
-Row = tuple[str, str, int]
+SEARCHES = {"annealing": Options(), "gradient": Options(steps=24)}
+SIZES = (10, 14, 17, 20, 23, 26)
+"""Numbers of variables of 3-CNF."""
 
 
-def join(parts: list[str], operator: str) -> str:
-    """Join formulas in reverse Polish notation as a balanced tree."""
-    if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    return join(parts[:half], operator) + join(parts[half:], operator) + operator
-
-
-def sat_rows(count: int, variables: int, seed: int) -> list[Row]:
-    """Draw as many entailments as non-entailments of two literals from satisfiable 3-CNF."""
-    random, rows = Random(seed), []
-    missing = {True: count // 2, False: count // 2}
-    while any(missing.values()):
-        letters = random.sample("abcdefghijklmnopqrstuvwxyz", variables)
-
-        def clause(size: int) -> list[int]:
-            chosen = random.sample(range(1, variables + 1), size)
-            return [v * random.choice((1, -1)) for v in chosen]
-
-        def text(literals: list[int], letters: list[str] = letters) -> str:
-            return join([letters[abs(v) - 1] + "~" * (v < 0) for v in literals], "|")
-
-        cnf, conclusion = [clause(3) for _ in range(round(4.55 * variables))], clause(2)
-        with Minisat22(bootstrap_with=cnf) as solver:
-            if not solver.solve():
-                continue
-            label = not solver.solve(assumptions=[-v for v in conclusion])
-        if missing[label]:
-            missing[label] -= 1
-            rows.append((join([text(c) for c in cnf], "&"), text(conclusion), int(label)))
-    return rows
-
-
-def published(file: Path, count: int) -> list[Row]:
+def published(file: Path, count: int) -> Pairs:
     """Draw rows of a published set."""
     pairs = read(file)
-    chosen = np.random.default_rng(0).permutation(len(pairs))[:count]
-    return [(pairs[int(i)].a, pairs[int(i)].b, int(pairs[int(i)].label)) for i in chosen]
+    return Pairs.of(pairs[int(i)] for i in np.random.default_rng(0).permutation(len(pairs))[:count])
+
+
+def walksat(random: Random, pair: Pair, flips: int) -> bool:
+    """Whether WalkSAT (Selman et al. 1994, noise 1/2) finds a countermodel within some flips.
+
+    It works on the Tseitin clauses of A and not B, from one random assignment.
+    """
+    clauses, _ = tseitin((pair.premise, True), (pair.conclusion, False))
+    n = max(abs(literal) for clause in clauses for literal in clause)
+    occurrences: dict[int, list[int]] = {v * sign: [] for v in range(1, n + 1) for sign in (1, -1)}
+    for i, clause in enumerate(clauses):
+        for literal in clause:
+            occurrences[literal].append(i)
+    true = {v if random.random() < 0.5 else -v for v in range(1, n + 1)}
+    n_true = [sum(literal in true for literal in clause) for clause in clauses]
+    violated = {i for i, count in enumerate(n_true) if not count}
+
+    def breaks(literal: int) -> int:
+        """How many clauses making a literal true would violate."""
+        return sum(n_true[i] == 1 for i in occurrences[-literal])
+
+    for _ in range(flips):
+        if not violated:
+            return True
+        clause = clauses[random.choice(tuple(violated))]
+        counts = [breaks(literal) for literal in clause]
+        if min(counts) > 0 and random.random() < 0.5:
+            literal = random.choice(clause)
+        else:
+            literal = clause[counts.index(min(counts))]
+        true.remove(-literal)
+        true.add(literal)
+        for i in occurrences[literal]:
+            n_true[i] += 1
+            violated.discard(i)
+        for i in occurrences[-literal]:
+            n_true[i] -= 1
+            if not n_true[i]:
+                violated.add(i)
+    return not violated
+
+
+def baselines(pairs: Pairs, evaluations: int) -> dict[str, float]:
+    """Measure random rows and WalkSAT, with as many rows or flips, and MiniSat's time.
+
+    Neither of the first two ever refutes an entailment, so only non-entailments are tried.
+    """
+    random, by_rows, by_flips = Random(0), 0, 0
+    negatives = [pair for pair in pairs if not pair.label]
+    for pair in negatives:
+        by_rows += bool(sample_refuting_bits(random, pair.a, pair.b, evaluations))
+        by_flips += walksat(random, pair, evaluations)
+    formulas = [((pair.premise, True), (pair.conclusion, False)) for pair in pairs]
+    start = time.process_time()
+    for formula in formulas:
+        find_model(formula)
+    seconds = time.process_time() - start
+    return {
+        "random_rows": 1 - (len(negatives) - by_rows) / len(pairs),
+        "walksat": 1 - (len(negatives) - by_flips) / len(pairs),
+        "minisat_ms": 1000 * seconds / len(pairs),
+    }
 
 
 @torch.no_grad()
-def measure(model: GuidedWorldNet, rows: list[Row], options: Options) -> dict[str, Any]:
+def measure(model: GuidedWorldNet, pairs: Pairs, options: Options) -> dict[str, Any]:
     """Evaluate a network with a search."""
-    data = Dataset(Pairs.of(rows))
-    predicted, evaluations = np.empty(len(rows)), 0
+    data = Dataset(pairs)
+    predicted, evaluations = np.empty(len(pairs)), 0
     start = time.process_time()
     for chosen, batch in data.in_order_of_size():
         torch.manual_seed(0)
@@ -93,57 +124,85 @@ def measure(model: GuidedWorldNet, rows: list[Row], options: Options) -> dict[st
     seconds = time.process_time() - start
     label = data.pairs.label
     return {
-        "rows": len(rows),
+        "rows": len(pairs),
         "accuracy": float((predicted == label).mean()),
         "entailments": int(label.sum()),
         "false_refutations": int((predicted[label == 1] == 0).sum()),
         "missed_countermodels": int((predicted[label == 0] == 1).sum()),
-        "evaluations": evaluations / len(rows),
-        "cpu_ms": 1000 * seconds / len(rows),
+        "evaluations": evaluations / len(pairs),
+        "cpu_ms": 1000 * seconds / len(pairs),
     }
 
 
-def table(results: dict[str, dict[str, dict[str, Any]]]) -> str:
+def table(results: dict[str, dict[str, Any]]) -> str:
     """Format the results as a Markdown table."""
     lines = [
-        "| set | rows | search | accuracy, % | false refutations | missed countermodels "
-        "| evaluations a pair | CPU ms a pair |",
-        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
+        "| set | rows | accuracy | false refutations | missed countermodels | evaluations a pair "
+        "| CPU ms a pair | by gradient steps alone | random rows | WalkSAT | MiniSat, ms a pair |",
+        "| --- |" + " ---: |" * 10,
     ]
-    for name, searches in results.items():
-        for search, one in searches.items():
-            n, yes = one["rows"], one["entailments"]
-            cells = [name, f"{n:,}", search, f"{100 * one['accuracy']:.2f}"]
-            cells += [f"{one['false_refutations']} of {yes}"]
-            cells += [f"{one['missed_countermodels']} of {n - yes}"]
-            cells += [f"{one['evaluations']:,.0f}", f"{one['cpu_ms']:.1f}"]
-            lines.append("| " + " | ".join(cells) + " |")
+    for name, one in results.items():
+        search, other = one["annealing"], one["baselines"]
+        n, yes = search["rows"], search["entailments"]
+        cells = [name, f"{n:,}", f"**{100 * search['accuracy']:.2f}**"]
+        cells += [f"{search['false_refutations']} of {yes:,}"]
+        cells += [f"{search['missed_countermodels']} of {n - yes:,}"]
+        cells += [f"{search['evaluations']:,.0f}", f"{search['cpu_ms']:.1f}"]
+        cells += [f"{100 * one['gradient']['accuracy']:.2f}"]
+        cells += [f"{100 * other['random_rows']:.2f}", f"{100 * other['walksat']:.2f}"]
+        cells += [f"{other['minisat_ms']:.2f}"]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def data_sets(
+    folder: Path | None, rows: int, sat: int
+) -> Iterator[tuple[str, Callable[[], Pairs]]]:
+    """Name the sets, each with what reads or generates it."""
+    for split in SPLITS if folder else ():
+        yield f"published {split}", partial(published, folder / f"{split}.txt", rows)
+    # Seeds that no training and no choice of settings has used.
+    kinds: dict[str, dict[str, Any]] = {
+        "generated, 1-10 variables, 1-10 operators": {},
+        "generated, 5-10 variables, 15-20 operators": {"variables": (5, 10), "operators": (15, 20)},
+        "massive kind": {"variables": (20, 25), "operators": (20, 30), "method": "mutated"},
+        "giant kind": {"variables": (26, 26), "operators": (40, 60), "method": "mutated"},
+    }
+    for name, settings in kinds.items():
+        count = sat if name == "giant kind" else rows
+        yield name, partial(possibleworlds.generate, count, seed=1018, **settings)
+    for size in SIZES:
+        settings = {"method": "sat", "variables": (size, size), "seed": 1018}
+        yield f"3-CNF, {size} variables", partial(possibleworlds.generate, sat, **settings)
+
+
 def main() -> None:
-    """Measure everything, and write it down."""
+    """Measure each set that is not on record yet, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000, help="of each published set, at most")
-    parser.add_argument("--sat", type=int, default=400, help="pairs of each size of 3-CNF")
+    parser.add_argument("--network", default="guidedworldnet", help="a name, or a run folder")
+    parser.add_argument("--rows", type=int, default=10_000, help="of each set, at most")
+    parser.add_argument("--sat", type=int, default=400, help="of each set of 3-CNF, and of giant")
+    parser.add_argument("--state", type=Path, default=RESULTS)
+    parser.add_argument("--write", action="store_true", help="the table of docs/guided-worlds.md")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    model = possibleworlds.load("guidedworldnet").model
+    model = possibleworlds.load(arguments.network).model
     assert isinstance(model, GuidedWorldNet)
-    sets: dict[str, list[Row]] = {}
-    if folder := os.environ.get("POSSIBLEWORLDS_OFFICIAL_DATA"):
-        for split in SPLITS:
-            rows = published(Path(folder) / f"{split}.txt", arguments.rows)
-            sets[f"published {split}"] = rows
-    for size in SIZES:
-        sets[f"3-CNF, {size} variables"] = sat_rows(arguments.sat, size, seed=size)
-    results: dict[str, dict[str, dict[str, Any]]] = {}
-    for name, rows in sets.items():
-        results[name] = {s: measure(model, rows, options) for s, options in SEARCHES.items()}
-        print(name, json.dumps(results[name]), flush=True)
-    record = {"arguments": vars(arguments), "machine": platform.machine(), "results": results}
-    RESULTS.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    replace_part("guided-worlds.md", "annealing", table(results))
+    request = {name: getattr(arguments, name) for name in ("network", "rows", "sat")}
+    record = read_json(arguments.state)
+    if record.get("request") != request:
+        record = {"request": request, "commit": commit(), "results": {}}
+    folder = os.environ.get("POSSIBLEWORLDS_OFFICIAL_DATA")
+    for name, load in data_sets(Path(folder) if folder else None, arguments.rows, arguments.sat):
+        if name not in record["results"]:
+            pairs = load()
+            result = {key: measure(model, pairs, options) for key, options in SEARCHES.items()}
+            others = baselines(pairs, round(result["annealing"]["evaluations"]))
+            record["results"][name] = {**result, "baselines": others}
+            write_json(arguments.state, record)
+            print(name, json.dumps(record["results"][name]), flush=True)
+    if arguments.write:
+        replace_part("guided-worlds.md", "annealing", table(record["results"]))
 
 
 if __name__ == "__main__":

@@ -1,188 +1,255 @@
-"""Put a finished `possibleworlds reproduce --preset paper` on record, and ship what it selected.
+"""Put the runs of train_record.py on record, and ship the seeds that are best on validation.
 
-    .venv/bin/possibleworlds reproduce --preset paper --budget 3h --out out/paper --test PUBLISHED
-    .venv/bin/python benchmarks/record.py --out out/paper
+    python benchmarks/record.py --out OUT      # where train_record.py has put its runs
+    python benchmarks/record.py                # only the tables, from what is on record
 
-Writes results/paper.json, the tables of README.md and docs/results.md, what stands out in them, and
-the pretrained benchmark networks in src/: of the seeds of the selected settings the best on our
-validation data (experiments/selection.py). The networks with worlds are shipped by headline.py.
-Without --out only the tables are written, from what is on record.
+Writes results/record.json, the tables of README.md and docs/results.md, the figure of accuracy
+against the length of training, and the pretrained networks in src/. A row is on record once all of
+its seeds are finished; one that is not yet keeps its figures of version 0.1.0 (results/paper.json).
 """
 
 import argparse
 import json
-import sys
-from itertools import pairwise
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
-from possibleworlds.experiments.grid import SEEDS
-from possibleworlds.experiments.reproduce import REQUEST
-from possibleworlds.experiments.sweep import read_sweep
-from possibleworlds.training.checkpoint import SHIPPED, copy_trained, read_run
+from possibleworlds.experiments.selection import rank_seeds
+from possibleworlds.models.registry import resolve
+from possibleworlds.paper import SPLITS, TABLE_2
+from possibleworlds.storage import read_json, write_json
+from possibleworlds.training.checkpoint import (
+    SHIPPED,
+    copy_trained,
+    read_history,
+    read_run,
+)
 from possibleworlds.training.evaluations import read_evaluations
 
-RESULTS = Path(__file__).parent.parent / "results" / "paper.json"
-KEPT = ("command", "note", "version", "results", "permutation", "one_sided", "worlds", "repeat")
-"""What is kept of a report; its figures and the description of the data can be made again."""
-LENGTH = ("epochs=", "evaluations=", "minutes=")
-FAR = 0.05
-"""What is far past the paper, as a share of all rows."""
-SETS = ("validate", "test_easy", "test_hard", "test_big", "test_massive", "test_exam")
+RESULTS = Path(__file__).parent.parent / "results"
+RECORD, BEFORE = RESULTS / "record.json", RESULTS / "paper.json"
+NAMES = {
+    "possibleworldnet-uniform": "possibleworldnet, uniform worlds, as in the paper",
+    "possibleworldnet": "possibleworldnet",
+    "guidedworldnet-uniform": "guidedworldnet, uniform worlds",
+}
+"""How rows are called that are not called like their network."""
 
 
-def put_on_record(out: Path, commit: str) -> None:
-    """Keep the numbers of a report, each run with its settings, seed and time."""
-    report = json.loads((out / "report" / "report.json").read_text(encoding="utf-8"))
-    if not all(
-        len(row["seeds"]) == SEEDS and len(row["accuracy"]) == 2 for row in report["results"]
-    ):
-        sys.exit("not every network has three seeds, evaluated on our sets and the published ones")
-    for run in report["repeat"]:
-        run["run"] = str(Path(run["run"]).relative_to(out.resolve()))
-    kept = {"commit": commit, **{name: report[name] for name in KEPT}}
-    text = json.dumps(kept, indent=1).replace(str(out.resolve()), "paper")
-    for folder in json.loads((out / REQUEST).read_text(encoding="utf-8"))["tests"]:
-        text = text.replace(folder, "PUBLISHED")
-    RESULTS.write_text(text + "\n", encoding="utf-8")
-
-
-def ship(out: Path) -> None:
-    """Make the best seed of each searched network the pretrained one."""
-    for model, network in read_sweep(out / "sweep").networks.items():
-        if network.selection:
-            best = out / "sweep" / "trials" / network.selection.trial
-            copy_trained(best, SHIPPED / model, accuracies(best))
-
-
-def accuracies(run: Path) -> dict[str, dict[str, float]]:
-    """How often a run is right on each of our sets and of the published ones."""
+def describe_run(run: Path) -> dict[str, Any]:
+    """Describe a finished run: its settings, its learning curve, and its accuracies."""
+    record = read_run(run)
+    assert record.metrics is not None
     accuracy: dict[str, dict[str, float]] = {"published": {}, "generated": {}}
-    for key, found in read_evaluations(run).items():
+    for key, evaluation in read_evaluations(run).items():
         folder, _, split = key.partition("/")
-        whose = "generated" if folder == "data" else "published"
-        accuracy[whose][split] = round(found["accuracy"], 4)
-    return accuracy
-
-
-def table(record: dict[str, Any]) -> str:
-    """Accuracies of the pretrained networks, on published sets if any, and the paper's."""
-    lines = [
-        "| | " + " | ".join(name.removeprefix("test_") for name in SETS) + " | parameters |",
-        "| --- |" + " ---: |" * (len(SETS) + 1),
-    ]
-    for row in record["results"]:
-        sources = sorted(row["accuracy"], key=lambda source: source != "data")
-        best = row["seeds"].index(read_run(SHIPPED / row["model"]).seed)
-        own = {s: v["values"][best] for w in sources for s, v in row["accuracy"][w].items()}
-        paper = row["paper"] or {}
-        cells = [
-            f"{100 * own[s]:.1f}" + (f" ({100 * paper[s]:.1f})" if s in paper else "") for s in SETS
-        ]
-        lines.append(f"| {row['model']} | {' | '.join(cells)} | {row['parameters']:,} |")
-        if row["model"].endswith("worldnet"):
-            lines.append(random_rows(row["model"]))
-    return "\n".join(lines)
-
-
-def random_rows(model: str) -> str:
-    """What as many random rows of the truth table would do as a network evaluates worlds."""
-    stored = json.loads((RESULTS.parent / f"{model}.json").read_text(encoding="utf-8"))
-    found = {s: one for sets in stored["seeds"][0]["own"].values() for s, one in sets.items()}
-    cells = " | ".join(f"*{100 * found[s]['sampling']:.1f}*" for s in SETS)
-    return f"| *{found['validate']['evaluations']:,} random rows* | {cells} | |"
-
-
-def published(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What a row says of the published sets."""
-    (found,) = (sets for whose, sets in row["accuracy"].items() if whose != "data")
-    return dict(found)
-
-
-def findings(record: dict[str, Any]) -> str:
-    """What stands out: against the paper on its own sets, among seeds, and of permutation."""
-    ahead: dict[str, dict[str, float]] = {}
-    means, other_seed = {}, {}
-    for row in record["results"]:
-        if not row["paper"]:
-            continue
-        model, sets = row["model"], published(row)
-        best = row["seeds"].index(read_run(SHIPPED / model).seed)
-        ahead[model] = {s: sets[s]["values"][best] - row["paper"][s] for s in SETS if s in sets}
-        means[model] = sets["validate"]["mean"] - row["paper"]["validate"]
-        ours = row["validation"]["values"]
-        preferred = sets["validate"]["values"][ours.index(max(ours))]
-        other_seed[model] = preferred - row["paper"]["validate"]
-    everywhere = [model for model, gains in ahead.items() if min(gains.values()) > 0]
-    behind = {model: gains["validate"] for model, gains in ahead.items() if gains["validate"] < 0}
-    far = {
-        f"{model} {split.removeprefix('test_')}": gain
-        for model, gains in ahead.items()
-        for split, gain in gains.items()
-        if gain >= FAR
+        whose = "generated" if folder == "paper" else "published"
+        accuracy[whose][split] = round(evaluation["accuracy"], 4)
+    curve = [(line.step, line.validation) for line in read_history(run, record)]
+    return {
+        "validation": record.metrics.validation,
+        "best_step": record.metrics.best_step,
+        "seconds": round(curve_seconds(run), 1),
+        "engine": record.engine,
+        "torch": record.torch,
+        "curve": curve,
+        "accuracy": accuracy,
     }
-    permuted = {row["model"]: row["gain"] for row in record["permutation"]}
-    return "\n".join(
-        [
-            f"- Past the paper on every published set: {', '.join(everywhere)}.",
-            f"- Below it on the published validation set, in points: {listed(behind)}.",
-            f"- Past it by {100 * FAR:.0f} points and more: {listed(far)}.",
-            "- The mean of the three seeds, more than 2 points below the paper on that set: "
-            f"{listed({m: gap for m, gap in means.items() if gap < -0.02})}.",
-            "- The seed that our own validation data prefer, more than 2 points below: "
-            f"{listed({m: gap for m, gap in other_seed.items() if gap < -0.02})}.",
-            f"- Gained by symbol permutation on our validation data: {listed(permuted)}.",
-        ]
-    )
 
 
-def listed(points: dict[str, float]) -> str:
-    """Names with differences in points, largest first."""
-    ordered = sorted(points.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {100 * gain:+.1f}" for name, gain in ordered) or "none"
+def curve_seconds(run: Path) -> float:
+    """The seconds that training took, evaluations included."""
+    return read_history(run, read_run(run))[-1].seconds
 
 
-def details(record: dict[str, Any]) -> str:
-    """What was selected, and how it went, a line for each network."""
+def put_on_record(out: Path) -> None:
+    """Add the rows whose seeds are all finished, and ship the best seed of each."""
+    from train_record import ROWS
+
+    commit = (out / "commit").read_text(encoding="utf-8").strip()
+    rows = read_json(RECORD).get("rows", {})
+    for name, row in ROWS.items():
+        runs = {seed: out / "runs" / f"{name}-{seed}" for seed in row.seeds}
+        if not all(is_done(run) for run in runs.values()):
+            continue
+        seeds = {str(seed): describe_run(run) for seed, run in runs.items()}
+        best = rank_seeds({seed: one["validation"] for seed, one in seeds.items()})[0]
+        first = read_run(runs[row.seeds[0]])
+        command = f"possibleworlds train {row.model} --data {row.data} {' '.join(row.options)}"
+        rows[name] = {
+            "model": row.model,
+            "command": command,
+            "commit": commit,
+            "version": first.version,
+            "settings": first.flat_settings,
+            "parameters": first.metrics.parameters if first.metrics else None,
+            "pretrained_seed": int(best) if name == row.model else None,
+            "seeds": seeds,
+        }
+        if name == row.model:
+            copy_trained(runs[int(best)], SHIPPED / name, seeds[best]["accuracy"])
+    write_json(RECORD, {"rows": rows})
+
+
+def is_done(run: Path) -> bool:
+    """Whether a run is finished, and evaluated on all published sets and all of ours."""
+    if not (run / "run.json").exists() or not read_run(run).finished:
+        return False
+    folders = [key.partition("/")[0] for key in read_evaluations(run)]
+    return all(folders.count(folder) >= len(SPLITS) for folder in set(folders)) and bool(folders)
+
+
+def accuracies(row: dict[str, Any], split: str, whose: str = "published") -> list[float]:
+    """The accuracies of the seeds of a row on a set, in percent."""
+    return [100 * one["accuracy"][whose][split] for one in row["seeds"].values()]
+
+
+def with_spread(values: list[float]) -> str:
+    """Format a mean and, of several seeds, the standard deviation."""
+    return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
+
+
+def paper_figures(name: str, model: str) -> dict[str, float]:
+    """The figures of the paper that a network comes from; those with random worlds stand once."""
+    if name == "possibleworldnet":  # its worlds have a prior that the paper does not have
+        return {}
+    if name == "possibleworldnet-uniform":
+        return TABLE_2["possibleworldnet"]
+    return TABLE_2.get(name, {}) or dict(resolve(model).published)
+
+
+def table(rows: dict[str, Any], before: dict[str, Any]) -> str:
+    """Format README's table: means over seeds on the published sets, the paper's in brackets."""
     lines = [
-        "| network | settings other than the defaults | our validation, each seed "
-        "| published, each seed | a run, min |",
-        "| --- | --- | --- | --- | ---: |",
+        "| | " + " | ".join(split.removeprefix("test_") for split in SPLITS) + " | parameters |",
+        "| --- |" + " ---: |" * (len(SPLITS) + 1),
     ]
-    for row in record["results"]:
-        # The command of a run names what is not a default: --set name=value ... --seed n.
-        commands = [run["command"] for run in record["repeat"] if is_of(run, row)]
-        given = [word for before, word in pairwise(commands[0].split()) if before == "--set"]
-        listed = ", ".join(f"`{word}`" for word in given if not word.startswith(LENGTH)) or "none"
-        each = [
-            ", ".join(f"{100 * value:.1f}" for value in found["values"])
-            for found in (row["validation"], published(row)["validate"])
-        ]
-        minutes = row["seconds"]["mean"] / 60
-        lines.append(f"| {row['model']} | {listed} | {each[0]} | {each[1]} | {minutes:.1f} |")
+    for name in order(rows, before):
+        if name in rows:
+            row, mark = rows[name], ""
+            values = {split: with_spread(accuracies(row, split)) for split in SPLITS}
+            model, parameters = row["model"], row["parameters"]
+        else:
+            row, mark, model = before[name], "¹", name
+            values = {split: with_spread(of_before(row, split)) for split in SPLITS}
+            parameters = row["parameters"]
+        paper = paper_figures(name, model)
+        cells = [values[s] + (f" ({paper[s]:.1f})" if s in paper else "") for s in SPLITS]
+        lines.append(f"| {NAMES.get(name, name)}{mark} | {' | '.join(cells)} | {parameters:,} |")
     return "\n".join(lines)
 
 
-def is_of(run: dict[str, Any], row: dict[str, Any]) -> bool:
-    """Whether a run is one of those whose mean a row gives."""
-    same = run["metrics"]["validation"] in row["validation"]["values"]
-    return run["model"] == row["model"] and run["seed"] in row["seeds"] and same
+def order(rows: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """List the names of rows: the paper's networks first, then by accuracy on validation."""
+    names = {**dict.fromkeys(before), **dict.fromkeys(rows)}
+    papers = {name: i for i, name in enumerate(TABLE_2)} | {"possibleworldnet-uniform": 9.5}
+
+    def key(name: str) -> tuple[float, float]:
+        later = mean(accuracies(rows[name], "validate")) if name in rows else 100.0
+        return papers.get(name, len(papers)), later
+
+    return sorted(names, key=key)
+
+
+def of_before(row: dict[str, Any], split: str) -> list[float]:
+    """The accuracies of the seeds of version 0.1.0 on a published set, or a generated one."""
+    sources = sorted(row["accuracy"], key=lambda source: source == "data")
+    sets = next(row["accuracy"][s] for s in sources if split in row["accuracy"][s])
+    return [100 * value for value in sets[split]["values"]]
+
+
+def details(rows: dict[str, Any]) -> str:
+    """Format docs/results.md's table: how each row was trained, and every seed."""
+    lines = [
+        "| network | training | our validation, each seed | published validation, each seed "
+        "| rise over the last third | minutes a seed |",
+        "| --- | --- | --- | --- | ---: | ---: |",
+    ]
+    for name in order(rows, {}):
+        row = rows[name]
+        chosen = row["pretrained_seed"]
+        each = {
+            whose: ", ".join(
+                f"**{value:.2f}**" if int(seed) == chosen else f"{value:.2f}"
+                for seed, value in zip(row["seeds"], values, strict=True)
+            )
+            for whose, values in {
+                "ours": [100 * one["validation"] for one in row["seeds"].values()],
+                "published": accuracies(row, "validate"),
+            }.items()
+        }
+        rise = mean(100 * last_third(one["curve"]) for one in row["seeds"].values())
+        minutes = mean(one["seconds"] for one in row["seeds"].values()) / 60
+        options = row["command"].partition("--epochs ")[2]
+        epochs, *changed = options.split(" --set ")
+        training = ", ".join([f"{epochs} epochs", *(f"`{word}`" for word in changed)])
+        cells = [name, training, each["ours"], each["published"], f"{rise:+.2f}", f"{minutes:.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def last_third(curve: list[tuple[int, float]]) -> float:
+    """By how much the best validation accuracy rose over the last third of training."""
+    end = curve[-1][0]
+    before = max((value for step, value in curve if step <= 2 * end / 3), default=0.5)
+    return max(value for _, value in curve) - before
+
+
+def draw_curves(rows: dict[str, Any]) -> None:
+    """Draw the validation accuracy against the length of training, a panel for each family."""
+    import matplotlib.pyplot as plt
+    from pages import FIGURES
+
+    families = {
+        "bags of words, convolution, attention": ("bow", "convnet", "transformer"),
+        "recurrent": ("lstm", "bilstm", "traversal"),
+        "trees and graphs": ("treenet", "treelstm", "topdownnet", "graphnet"),
+        "worlds": ("worldnet",),
+    }
+    panels: dict[str, list[str]] = {family: [] for family in families}
+    for name in order(rows, {}):
+        family = [f for f, parts in families.items() if any(part in name for part in parts)][-1]
+        panels["trees and graphs" if name == "treelstm" else family].append(name)
+    figure, axes = plt.subplots(1, 4, figsize=(12, 3.6), sharey=True, layout="constrained")
+    for axis, (family, names) in zip(axes, panels.items(), strict=True):
+        for name in names:
+            row = rows[name]
+            curves = [one["curve"] for one in row["seeds"].values()]
+            epochs = [float(row["settings"]["epochs"]) * s / curves[0][-1][0] for s, _ in curves[0]]
+            values = [100 * mean(curve[i][1] for curve in curves) for i in range(len(curves[0]))]
+            (line,) = axis.plot(epochs, values, "o-", markersize=2.5, linewidth=1.2)
+            axis.annotate(
+                name, (epochs[-1], values[-1]), (3, 0), textcoords="offset points",
+                color=line.get_color(), fontsize=7, va="center", annotation_clip=False,
+            )  # fmt: skip
+        axis.set(title=family, xlabel="epochs")
+        axis.margins(x=0.3)
+        axis.set_xlim(left=0)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("our validation data, % right")
+    figure.savefig(FIGURES / "training-length.png", dpi=130)
 
 
 def main() -> None:
-    from pages import commit, replace_part  # beside this file, where it is run as a program
+    """Put on record what is finished, and write the tables."""
+    from pages import replace_part  # beside this file, where it is run as a program
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--commit", help="of the runs; else that of the working tree")
     arguments = parser.parse_args()
     if arguments.out:
-        put_on_record(arguments.out, arguments.commit or commit())
-        ship(arguments.out)
-    record = json.loads(RESULTS.read_text(encoding="utf-8"))
-    replace_part("../README.md", "results", table(record))
-    replace_part("results.md", "findings", findings(record))
-    replace_part("results.md", "details", details(record))
+        put_on_record(arguments.out)
+    rows, before = on_record()
+    replace_part("../README.md", "results", table(rows, before))
+    replace_part("results.md", "details", details(rows))
+    if arguments.out:
+        draw_curves(rows)
+
+
+def on_record() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read the rows on record, and those of version 0.1.0 by their networks."""
+    before = json.loads(BEFORE.read_text(encoding="utf-8"))["results"]
+    return read_json(RECORD).get("rows", {}), {row["model"]: row for row in before}
 
 
 if __name__ == "__main__":

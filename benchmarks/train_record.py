@@ -18,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pages import commit
+
 from possibleworlds.data.files import data_files
 from possibleworlds.training.evaluations import evaluate_into
 
@@ -43,16 +45,19 @@ class Row:
         return ["--epochs", f"{self.epochs:g}", *changed]
 
 
+UNIFORM = {"binary_worlds": "false", "variable_prior": 0}
+"""Worlds as the paper has them, without the prior."""
 ROWS = {
-    "possibleworldnet": Row(
-        "possibleworldnet", 60, {"binary_worlds": "false", "variable_prior": 0, "worlds": 128}
-    ),
-    "possibleworldnet-prior": Row("possibleworldnet", 6, {"worlds": 256}),
-    "guidedworldnet": Row("guidedworldnet", 12, data="wide"),
+    "possibleworldnet-uniform": Row("possibleworldnet", 60, {**UNIFORM, "worlds": 128}),
+    "possibleworldnet": Row("possibleworldnet", 6, {"worlds": 256}),
+    "guidedworldnet": Row("guidedworldnet", 12, {"training_flips": 8}, data="wide"),
     "linear-bow": Row("linear-bow", 60),
     "mlp-bow": Row("mlp-bow", 100),
     "treelstm": Row("treelstm", 60),
     "treenet": Row("treenet", 100, {"size": 32, "mlp_size": 32, "batch_size": 128}),
+    "guidedworldnet-uniform": Row(
+        "guidedworldnet", 24, {**UNIFORM, "training_flips": 8}, data="wide", seeds=(0,)
+    ),
     "lstm": Row("lstm", 40),
     "convnet": Row("convnet", 30),
     "topdownnet": Row("topdownnet", 40),
@@ -114,6 +119,8 @@ def main() -> None:
         evaluate(arguments.evaluate[0], arguments.evaluate[1:])
         return
     published = data_files([arguments.published])
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "commit").write_text(commit(), encoding="utf-8")
     generate(arguments.out, published)
     jobs = [(name, seed) for name in arguments.only for seed in ROWS[name].seeds]
     with ThreadPoolExecutor(arguments.processes) as pool:
