@@ -5,7 +5,6 @@
 The tasks are found through the entry point `inspect_ai` of this package.
 """
 
-from collections import defaultdict
 from typing import Any
 
 from inspect_ai import Task, task
@@ -23,6 +22,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState, generate
 
+from possibleworlds import language
 from possibleworlds.language import Item, score, tasks
 from possibleworlds.language.item import Kind
 
@@ -47,10 +47,10 @@ def all_four() -> Metric:
     """Compute how often all items of a 4-tuple, or of a mutated pair, are right."""
 
     def compute(scores: list[SampleScore]) -> float:
-        groups: dict[Any, list[float]] = defaultdict(list)
-        for sample in scores:
-            groups[(sample.sample_metadata or {}).get("group")].append(sample.score.as_float())
-        return sum(min(values) == 1 for values in groups.values()) / max(1, len(groups))
+        return language.all_four(
+            ((sample.sample_metadata or {}).get("group"), sample.score.as_float())
+            for sample in scores
+        )
 
     return compute
 

@@ -20,7 +20,7 @@ An assignment is checked by evaluating the formulas in it, a conclusion by decid
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -351,3 +351,17 @@ def score_conclusion(reply: str, item: Item) -> Score:
     if not entails(conjunction(item.premises), conclusion):
         return Score("wrong", said, "it does not follow from the premises")
     return Score("right", said, "")
+
+
+def all_four(results: Iterable[tuple[Hashable, float]]) -> float:
+    """Compute how often all items of a 4-tuple, or of a mutated pair, are right.
+
+    A result is the number of an item's group, and its score.
+
+    >>> all_four([(0, 1.0), (0, 1.0), (1, 1.0), (1, 0.0)])
+    0.5
+    """
+    right: dict[Hashable, bool] = {}
+    for group, value in results:
+        right[group] = right.get(group, True) and value == 1
+    return sum(right.values()) / max(1, len(right))

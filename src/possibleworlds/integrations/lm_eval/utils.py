@@ -1,19 +1,15 @@
 """What the YAML tasks of this folder call: items as documents, and their exact scores."""
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
 from datasets import Dataset
 
-from possibleworlds.language import Item, TaskSettings, score, tasks
+from possibleworlds.language import Item, TaskSettings, all_four, score, tasks
 from possibleworlds.language.item import Kind
 
-Result = tuple[int, float]
-"""The number of an item's 4-tuple, and its score."""
-
+__all__ = ["all_four", "dataset", "score_choice", "score_reply"]
 
 SETTINGS = {field.name for field in fields(TaskSettings)} | {"size", "level"}
 
@@ -56,11 +52,3 @@ def score_reply(document: dict[str, Any], results: list[str]) -> dict[str, Any]:
         "all_four": (item.group, outcome.value),
         "unreadable": float(outcome.verdict == "unreadable"),
     }
-
-
-def all_four(results: Iterable[Result]) -> float:
-    """Compute how often all items of a 4-tuple, or of a mutated pair, are right."""
-    groups: dict[int, list[float]] = defaultdict(list)
-    for group, right in results:
-        groups[group].append(right)
-    return sum(all(scores) for scores in groups.values()) / len(groups)
