@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,17 @@ def browser() -> Iterator[Any]:
         browser = started.chromium.launch(executable_path=command, args=CHROMIUM_ARGUMENTS)
         yield browser
         browser.close()
+
+
+@contextmanager
+def started(words: Sequence[str | Path], **options: Any) -> "Iterator[subprocess.Popen[str]]":
+    """Start a command, and at the end kill it and the processes it has started, if any are left."""
+    with subprocess.Popen(words, text=True, start_new_session=True, **options) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def wait_for_file(process: "subprocess.Popen[str]", folder: Path, pattern: str) -> None:

@@ -23,7 +23,7 @@ from possibleworlds.data.splits import (
 )
 from possibleworlds.errors import UserError
 from possibleworlds.storage import sha256
-from tests.conftest import wait_for_file
+from tests.conftest import started, wait_for_file
 
 TINY = paper_layout(200, 40, 40, 40, 40, 20)
 
@@ -237,21 +237,18 @@ def test_the_exam_is_the_same_for_every_seed(tiny: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("all_processes", [False, True])
 def test_workers_end_with_the_run(how: signal.Signals, all_processes: bool, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "possibleworlds", "generate", "data", "--rows", "4000000"]
-    running = subprocess.Popen(
-        [*command, "--workers", "2"],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    wait_for_file(running, tmp_path, ".train.txt.*.part")
-    time.sleep(0.5)
-    if all_processes:
-        os.killpg(running.pid, how)
-    else:
-        running.send_signal(how)
-    # The pipe is closed only when the last worker has gone.
-    running.communicate(timeout=30)
+    words = [*command, "--workers", "2"]
+    with started(words, cwd=tmp_path, stderr=subprocess.PIPE) as running:
+        wait_for_file(running, tmp_path, ".train.txt.*.part")
+        while not any(path.stat().st_size for path in tmp_path.rglob(".train.txt.*.part")):
+            assert running.poll() is None, running.communicate()  # until the workers are at work
+            time.sleep(0.05)
+        if all_processes:
+            os.killpg(running.pid, how)
+        else:
+            running.send_signal(how)
+        # The pipe is closed only when the last worker has gone.
+        running.communicate(timeout=300)
 
 
 def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:

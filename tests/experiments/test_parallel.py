@@ -20,7 +20,8 @@ from possibleworlds.experiments import scheduler
 from possibleworlds.experiments.scheduler import Call
 from possibleworlds.parallel import ordered_map
 from possibleworlds.parallel.engines import LocalEngine
-from tests.experiments.conftest import command
+from tests.conftest import started, wait_for_file
+from tests.experiments.conftest import command, slowed
 
 
 def process_of(task: int) -> tuple[int, int]:
@@ -99,24 +100,25 @@ def test_output_to_a_closed_pipe_ends_without_a_word() -> None:
     assert done.returncode == 128 + signal.SIGPIPE
 
 
+def server_of(process: int) -> int:
+    """Find the server that forks the workers of a process."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = (path / "stat").read_text().rpartition(")")[2].split()[1]
+            if parent == str(process) and b"forkserver" in (path / "cmdline").read_bytes():
+                return int(path.name)
+    pytest.fail("no server of processes")
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")
 def test_a_sweep_outlives_its_server_of_processes(data: Path, here: Path) -> None:
     options = ["--data", data, "--out", "sweep", "--budget", "24epochs", "--workers", "1"]
     words = command("sweep", "networks:Slow", *options)
-    running = subprocess.Popen(words, cwd=here, stderr=subprocess.PIPE, text=True)
-    while not list(here.glob("sweep/trials/*/run.json")):
-        assert running.poll() is None
-        time.sleep(0.05)
-    for path in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            parent = (path / "stat").read_text().rpartition(")")[2].split()[1]
-            is_server = b"forkserver" in (path / "cmdline").read_bytes()
-            if parent == str(running.pid) and is_server:
-                os.kill(int(path.name), signal.SIGKILL)
-                break
-    else:
-        pytest.fail("no server of processes")
-    _, log = running.communicate(timeout=120)
+    with started(words, cwd=here, stderr=subprocess.PIPE) as running:
+        with slowed(here):
+            wait_for_file(running, here, "sweep/trials/*/run.json")
+            os.kill(server_of(running.pid), signal.SIGKILL)
+        _, log = running.communicate(timeout=600)
     assert running.returncode == 0, log
     assert "Traceback" not in log
     selections = json.loads((here / "sweep" / "sweep.json").read_text())["networks"]

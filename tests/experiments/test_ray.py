@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from possibleworlds.experiments.trials import running_trials
-from tests.experiments.conftest import command, outcome, possible
+from tests.conftest import started
+from tests.experiments.conftest import command, outcome, possible, slowed
 
 pytest.importorskip("ray", reason="ray is not to be had for this version of Python")
 SLOW = "networks:Slow"
@@ -43,24 +44,19 @@ def test_generated_bytes_are_the_same(cluster: Any, tmp_path: Path) -> None:
 def test_a_sweep_that_loses_a_node_ends_as_one_on_a_single_machine(
     cluster: Any, data: Path, here: Path
 ) -> None:
-    options = ["--data", str(data), "--budget", "360epochs"]
+    options = ["--data", str(data), "--budget", "48epochs"]
     possible("sweep", SLOW, *options, "--out", "local", "--workers", "2", cwd=here)
     on_ray = ["--out", "ray", "--engine", "ray", "--address", cluster.address]
-    running = subprocess.Popen(
-        command("sweep", SLOW, *options, *on_ray),
-        cwd=here,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    while running.poll() is None:
-        at_work = [now for now in running_trials(here / "ray").values() if now.step]
-        if len(at_work) == 2:
-            break
-        time.sleep(0.02)
-    assert running.poll() is None, running.communicate()
-    cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
-    _, said = running.communicate(timeout=300)
+    words = command("sweep", SLOW, *options, *on_ray)
+    streams = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with started(words, cwd=here, **streams) as running:
+        with slowed(here):
+            while len([now for now in running_trials(here / "ray").values() if now.step]) < 2:
+                assert running.poll() is None, running.communicate()
+                time.sleep(0.02)
+            node = next(iter(cluster.worker_nodes))
+            cluster.remove_node(node, allow_graceful=False)
+        _, said = running.communicate(timeout=600)
     assert running.returncode == 0, said
     assert "Traceback" not in said
     assert "died" in said  # with the node, the trial that was on it

@@ -1,15 +1,14 @@
 """The whole job on tiny data: it ends, goes on where it was stopped, and says what it left out."""
 
 import json
-import os
 import signal
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from possibleworlds import cli
 from possibleworlds.cli import experiments
 from possibleworlds.data.splits import generate_folder, paper_layout
 from possibleworlds.errors import UserError
@@ -23,7 +22,8 @@ from possibleworlds.parallel import StopRequestedError
 from possibleworlds.parallel.engines import LocalEngine
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate, pending_evaluations, write_report
-from tests.experiments.conftest import command, possible
+from tests.conftest import started, wait_for_file
+from tests.experiments.conftest import command
 
 TINY = {"epochs": 1.0, "evaluations": 2}
 
@@ -153,23 +153,22 @@ def test_damaged_data_are_found_out(tmp_path: Path) -> None:
         work.make_data(lambda *_: None)
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    words = ["reproduce", "--preset", "tiny", "--out", tmp_path / "out"]
-    process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True)
-    while not list(tmp_path.rglob("run.json")):
-        assert process.poll() is None
-        time.sleep(0.1)
-    os.kill(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=300)
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["reproduce", "--preset", "tiny", "--out", str(tmp_path / "out")]
+    with started(command(*words), stderr=subprocess.PIPE) as process:
+        wait_for_file(process, tmp_path, "run.json")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "interrupted; the same command, given again, continues" in said
     assert "left to train: " in said
     assert "Traceback" not in said
-    done = possible(*words)
-    assert all(len(line) <= 80 for line in done.stderr.splitlines() if str(tmp_path) not in line)
+    assert cli.app(words, standalone_mode=False) == 0
+    log = capsys.readouterr().err
+    assert all(len(line) <= 80 for line in log.splitlines() if str(tmp_path) not in line)
     assert (tmp_path / "out" / "report" / "report.html").exists()
-    again = possible(*words)
-    assert "left to train: 0 s of one core" in again.stderr
+    assert cli.app(words, standalone_mode=False) == 0
+    assert "left to train: 0 s of one core" in capsys.readouterr().err
 
 
 def test_a_folder_is_for_one_thing(tmp_path: Path) -> None:

@@ -19,12 +19,13 @@ from possibleworlds import cli
 from possibleworlds.data.files import TRAINING_FILES
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.grid import Budget, complete
-from possibleworlds.experiments.sweep import SearchRequest, plan_searches
+from possibleworlds.experiments.sweep import SearchRequest, plan_searches, selected_runs
 from possibleworlds.experiments.trials import (
     Progress,
     Result,
     Trial,
     read_result,
+    record_failure,
     run_trial,
     running_trials,
 )
@@ -32,7 +33,8 @@ from possibleworlds.models import resolve
 from possibleworlds.parallel.engines import LocalEngine
 from possibleworlds.storage import exclusive_folder, held_locks, sha256
 from possibleworlds.training.speed import measure
-from tests.experiments.conftest import command, outcome, possible
+from tests.conftest import started
+from tests.experiments.conftest import command, outcome, possible, slowed
 
 PLAIN, SLOW = "networks:Plain", "networks:Slow"
 
@@ -90,43 +92,38 @@ def middle_of(sweep: Path) -> list[Progress]:
 def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
     data: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, parts = (["sweep", SLOW, *options(data, 240, out)] for out in ("whole", "parts"))
-    possible(*whole, cwd=here)
+    whole, parts = (["sweep", SLOW, *options(data, 48, out)] for out in ("whole", "parts"))
     monkeypatch.chdir(here)
+    monkeypatch.syspath_prepend(here)  # for workers of this process
+    monkeypatch.delitem(sys.modules, "networks", raising=False)
+    assert cli.app(whole, standalone_mode=False) == 0
+    streams = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
     for number in (signal.SIGKILL, signal.SIGINT):
-        running = subprocess.Popen(
-            command(*parts), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-        )
-        while running.poll() is None and not middle_of(here / "parts"):
-            time.sleep(0.02)
-        assert running.poll() is None, "the sweep was over before it could be disturbed"
-        cli.app(["sweep", "--status", "parts"], standalone_mode=False)
-        assert re.search(r"seed=0 .* \d\d%, .* left", capsys.readouterr().out)
-        running.send_signal(number)
-        _, said = running.communicate(timeout=60)
-        assert "Traceback" not in said
-        while held_locks(here / "parts" / "locks"):
-            time.sleep(0.02)  # the trials of a killed sweep end a moment after it
+        with slowed(here), started(command(*parts), **streams) as running:
+            while not middle_of(here / "parts"):
+                assert running.poll() is None, "the sweep was over before it could be disturbed"
+                time.sleep(0.02)
+            cli.app(["sweep", "--status", "parts"], standalone_mode=False)
+            assert re.search(r"seed=0 .* \d\d%, .* left", capsys.readouterr().out)
+            running.send_signal(number)
+            _, said = running.communicate(timeout=300)
+            assert "Traceback" not in said
+            while held_locks(here / "parts" / "locks"):
+                time.sleep(0.02)  # the trials of a killed sweep end a moment after it
     assert running.returncode == 130
     assert "given again, continues" in said
     runs = [json.loads(path.read_text()) for path in here.glob("parts/trials/*/run.json")]
     assert any(run["metrics"]["step"] > 0 and not run["metrics"]["finished"] for run in runs)
-    possible(*parts)
+    assert cli.app(parts, standalone_mode=False) == 0
     assert outcome(here / "parts") == outcome(here / "whole")
 
 
 def test_two_sweeps_share_a_folder_and_the_work(data: Path, here: Path) -> None:
-    both = [
-        subprocess.Popen(
-            command("sweep", "networks:Counted", *options(data, 240)),
-            cwd=here,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    said = [running.communicate(timeout=120) for running in both]
+    words = command("sweep", "networks:Counted", *options(data, 240))
+    streams = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with started(words, cwd=here, **streams) as one, started(words, cwd=here, **streams) as other:
+        both = one, other
+        said = [running.communicate(timeout=600) for running in both]
     assert [running.returncode for running in both] == [0, 0], said
     assert said[0][0] == said[1][0]
     begun = (here / "begun.txt").read_text().splitlines()
@@ -160,7 +157,7 @@ def test_a_full_disk_is_no_fault_of_a_trial(data: Path, here: Path) -> None:
     limited += "from possibleworlds.cli import main; main()"
     words = ["sweep", "networks:Counted", *options(data, 12)]
     first = [sys.executable, "-c", limited, *words]
-    done = subprocess.run(first, cwd=here, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(first, cwd=here, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].endswith("File too large")
     assert "Traceback" not in done.stderr
@@ -212,7 +209,11 @@ def test_data_that_have_changed_are_not_trained_on(data: Path, tmp_path: Path) -
             "makes no sense",
         ),
         (["sweep", "treenet", "--data", "DATA", "--out", "s", "--epochs", "3"], "--grid paper"),
-        (["sweep", "treenet", "--data", "DATA", "--out", "s", "--test", "no"], "no: No such file"),
+        (
+            ["sweep", "treenet", "--data", "DATA", "--out", "s", "--test", "published"],
+            "published: No such file or directory; `possibleworlds published published` downloads",
+        ),
+        (["reproduce", "--preset", "tiny", "--test", "a/b"], "`possibleworlds published a/b` down"),
         (["sweep", "treenet", "--data", "DATA", "--out", "s", "--address", "x"], "--engine ray"),
         (["generate", "s", "--address", "x"], "--engine ray"),
         (["sweep", "--status", "nowhere"], "nowhere is not a sweep"),
@@ -268,6 +269,51 @@ def test_a_damaged_sweep_is_one_clear_line(content: str, tmp_path: Path) -> None
     (tmp_path / "sweep.json").write_text(content)
     with pytest.raises(UserError, match=re.escape(str(tmp_path / "sweep.json"))) as caught:
         cli.app(["sweep", "--status", str(tmp_path)], standalone_mode=False)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "cannot be read"),
+        ("[]", "does not hold an object"),
+        ("{}", "lacks reason"),
+        ('{"reason": null}', "reason must be a text, not None"),
+        ('{"reason": {"a": 1}}', "reason must be a text"),
+        ("[" * 100_000, "cannot be read"),
+        ('{"reason": "a', "cannot be read"),
+    ],
+)
+def test_a_damaged_failure_is_one_clear_line(content: str, problem: str, tmp_path: Path) -> None:
+    record_failure(tmp_path, "a", "no way")
+    assert read_result(tmp_path, "a") == Result(failure="no way")
+    path = tmp_path / "trials" / "a" / "failed.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match=re.escape(str(path))) as caught:
+        read_result(tmp_path, "a")
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "cannot be read"),
+        ("3", "does not hold an object"),
+        ("{}", "lacks selected"),
+        ('{"selected": "treenet-1"}', "selected must be a list"),
+        ('{"selected": {"a": 1}}', "selected must be a list"),
+        ('{"selected": ["a", 1]}', "selected.1 must be a text"),
+    ],
+)
+def test_a_damaged_selection_is_one_clear_line(content: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "selected.json"
+    path.write_text('{"selected": ["a"], "later": true}')
+    assert selected_runs(tmp_path) == {"a"}
+    path.write_text(content)
+    with pytest.raises(UserError, match=re.escape(str(path))) as caught:
+        selected_runs(tmp_path)
+    assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

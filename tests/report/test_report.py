@@ -597,7 +597,7 @@ def broken_sweep(folder: Path) -> None:
         (broken_evaluation, "evaluation.json does not hold evaluations"),
         (broken_metrics, "metrics.jsonl: 0 must be an object"),
         (broken_sweep, "sweep.json does not hold an object"),
-        (spoiled("../selected.json", ["selected"], 3), "the selection cannot be read"),
+        (spoiled("../selected.json", ["selected"], 3), "selected must be a list, not 3"),
     ],
 )
 def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> None:

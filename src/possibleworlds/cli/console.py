@@ -1,12 +1,13 @@
 """What the commands share: consoles, options, progress bars, tables, JSON and how they end."""
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 from rich.console import Console
@@ -23,13 +24,9 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-import possibleworlds
 from possibleworlds.data.files import shown_name
 from possibleworlds.errors import printable
-from possibleworlds.parallel import StopRequestedError, cores
-
-if TYPE_CHECKING:
-    from possibleworlds.training.predictor import Network
+from possibleworlds.parallel import Stop, StopRequestedError, cores, stop_requested
 
 # What users write may hold square brackets, which are not to be taken for markup.
 PLAIN: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False, "soft_wrap": True}
@@ -55,8 +52,9 @@ Trust = Annotated[
     bool, Option("--trust", help="Import the class that the run names, which runs its code.")
 ]
 Run = Annotated[str, Argument(metavar="RUN", help="A run folder, or a pretrained network.")]
-Files = Annotated[list[Path], Argument(metavar="FILE...", help="Data files or folders.")]
-DataFolder = Annotated[Path, Option(metavar="DIR", help="Has train.txt and validate.txt.")]
+FILES: Any = Argument(metavar="FILE...", help="Data files or folders.")
+Files = Annotated[list[Path], FILES]
+DATA: Any = Option(metavar="DIR", help="Has train.txt and validate.txt.")
 
 
 def new_group() -> typer.Typer:
@@ -80,28 +78,33 @@ def resumable(advice: str) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
+@contextmanager
+def stoppable(advice: str) -> Iterator[Stop]:
+    """The same for work that asks between two steps whether a signal has come."""
+    with resumable(advice), stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
+        yield stop
+
+
 def log(line: str) -> None:
     """Print a line for people, beside the data of standard output."""
     err.print(Text(printable(line)), soft_wrap=True)
 
 
-def print_json(value: object) -> None:
-    """Print a value as one line of JSON, with nothing in it that a terminal would obey."""
-    text = json.dumps(value, ensure_ascii=False)
-    escaped = (c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
-    print(text if text.isprintable() else "".join(escaped))
+def print_json(*values: object) -> None:
+    """Print each value as a line of JSON, with nothing in it that a terminal would obey."""
+    for value in values:
+        text = json.dumps(value, ensure_ascii=False)
+        print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
 def make_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """Make a table of columns aligned to the right, but for the first and those without header."""
     table = Table(box=None)
     for number, header in enumerate(headers):
-        justify: Literal["left", "right"] = "right" if number and header else "left"
-        table.add_column(Text(printable(header)), justify=justify)
+        table.add_column(Text(printable(header)), justify="right" if number and header else "left")
     for row in rows:
-        table.add_row(
-            *(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row)
-        )
+        cells = (cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row)
+        table.add_row(*cells)
     return table
 
 
@@ -144,12 +147,3 @@ def short_names(paths: Iterable[Path]) -> dict[Path, str]:
 def in_words(assignment: dict[str, bool]) -> str:
     """Write an assignment for people."""
     return ", ".join(f"{v} {'true' if x else 'false'}" for v, x in assignment.items())
-
-
-def load_run(
-    run: str, worlds: int | None, steps: int | None, budget: int | None, trust: bool
-) -> "Network":
-    """Load a trained network; raise UserError if it cannot be evaluated with these options."""
-    network = possibleworlds.load(run, trust=trust)
-    network.options(worlds, steps, budget)
-    return network

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.progress import DownloadColumn
@@ -11,19 +11,20 @@ from typer import Argument, Option
 
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
+from possibleworlds.data import files, splits, statistics
+from possibleworlds.data.files import count_lines, data_files, read_pairs
+from possibleworlds.data.generation import Prune
+from possibleworlds.data.statistics import FileStatistics, SplitStatistics
 from possibleworlds.errors import UserError, printable, quoted
-
-if TYPE_CHECKING:
-    from possibleworlds.data.statistics import FileStatistics, SplitStatistics
+from possibleworlds.paper import TABLE_1
 
 app = console.new_group()
-ROWS_PER_UPDATE = 500
-"""How many rows pass before a progress bar moves, which costs more than a row does."""
-Bounds = Annotated[str | None, Option(metavar="LOW-HIGH", help="Free setting, else 1-10.")]
 
 
-def parse_range(text: str) -> tuple[int, int]:
+def parse_range(text: str | None) -> tuple[int, int] | None:
     """Read the bounds of a text like 1-10, or 5."""
+    if not text:
+        return None
     if not re.fullmatch(r"[0-9]{1,9}(-[0-9]{1,9})?", text):
         raise UserError(f"{quoted(text)} is not a range like 1-10")
     first, _, last = text.partition("-")
@@ -53,7 +54,9 @@ def generate(
             help="Free setting, else 1-10: names that formulas draw from; pairs may show fewer.",
         ),
     ] = None,
-    operators: Bounds = None,
+    operators: Annotated[
+        str | None, Option(metavar="LOW-HIGH", help="Free setting, else 1-10.")
+    ] = None,
     rows: Annotated[
         str | None, Option(help="Free setting: rows of the training split, else 100k.")
     ] = None,
@@ -71,11 +74,10 @@ def generate(
         int | None, Option(help="Free setting of sat, else 4.55 for each variable (91 for 20).")
     ] = None,
     prune_against: Annotated[
-        list[Path] | None,
-        Option(help="Leave out what a file or folder holds, up to renaming."),
+        list[Path] | None, Option(help="Leave out what a file or folder holds, up to renaming.")
     ] = None,
     prune: Annotated[
-        Literal["formulas", "pairs"],
+        Prune,
         Option(
             help="Against training data and files of --prune-against: premises and conclusions, "
             "or pairs only."
@@ -98,8 +100,6 @@ def generate(
 
         possibleworlds generate biased --method naive --rows 50000
     """
-    from possibleworlds.data import splits
-    from possibleworlds.data.files import data_files
     from possibleworlds.parallel.engines import make_map
 
     chosen = splits.PRESETS[preset or "paper"]
@@ -107,14 +107,9 @@ def generate(
     if any(setting is not None for setting in free):
         if preset:
             raise UserError("a preset has settings of its own; give it, or free settings")
-        chosen = splits.free_splits(
-            parse_count(rows or "100k"),
-            parse_range(variables) if variables else None,
-            parse_range(operators) if operators else None,
-            method or "fourtuples",
-            exact_variables,
-            clauses or 0,
-        )
+        count, sizes = parse_count(rows or "100k"), (parse_range(variables), parse_range(operators))
+        kind = method or "fourtuples"
+        chosen = splits.free_splits(count, *sizes, kind, exact_variables, clauses or 0)
     spread = make_map(engine, address)
     with console.resumable("the same command, given again, finishes the rest"), Bars() as bars:
         pruned = data_files(prune_against or [])
@@ -138,16 +133,16 @@ def label(paths: console.Files) -> None:
 
         echo "rain -> wet, ~wet -> ~rain" | possibleworlds label -
     """
-    from possibleworlds.data.files import data_files, format_rows, read_pairs, shown_name
     from possibleworlds.logic import entails
 
     for path in data_files(paths):
         for number, pair in enumerate(read_pairs(path), 1):
             truth = entails(pair.premise, pair.conclusion)
             if truth != pair.label:
+                place = f"{files.shown_name(path)}:{number}"
                 verb = "entails" if truth else "does not entail"
-                log(f"{shown_name(path)}:{number}: the label was {pair.label:d}, but A {verb} B")
-            print(format_rows([(pair.a, pair.b, truth)]), end="")
+                log(f"{place}: the label was {pair.label:d}, but A {verb} B")
+            print(files.format_rows([(pair.a, pair.b, truth)]), end="")
 
 
 @app.command()
@@ -187,38 +182,35 @@ def verify(
 
     Example: `possibleworlds verify data`
     """
-    from possibleworlds.data.files import count_lines, data_files
-    from possibleworlds.data.verify import CHECKS, Problem
+    from possibleworlds.data.verify import CHECKS, Problem, Summary
     from possibleworlds.data.verify import verify as verify_files
 
-    files = data_files(paths)
-    names, sizes = console.short_names(files), {path: count_lines(path) for path in files}
-    summaries, wrong = [], False
+    found = data_files(paths)
+    names, sizes = console.short_names(found), {path: count_lines(path) for path in found}
+    summaries: list[Summary] = []
+    wrong = False
     with Bars() as bars:
 
         def show(path: Path, rows: int) -> None:
             bars.show(names[path], rows, sizes[path])
 
-        for result in verify_files(files, workers, show):
+        for result in verify_files(found, workers, show):
             if not isinstance(result, Problem):
                 summaries.append(result)
                 continue
             wrong = True
-            name = printable(str(result.path))
-            place = f"{name}:{result.line}" if result.line else name
             if as_json:
                 console.print_json({**result._asdict(), "path": str(result.path)})
             else:
-                print(printable(f"{place}: {result.check}: {result.message}"))
+                print(printable(str(result)))
     if as_json:
-        for summary in summaries:
-            console.print_json({**summary._asdict(), "path": str(summary.path)})
+        console.print_json(*({**line._asdict(), "path": str(line.path)} for line in summaries))
         raise typer.Exit(wrong)
     lines = []
     for path, rows, positive, structure, problems in summaries:
         listed = ", ".join(f"{problems[check]} {check}" for check in CHECKS if problems[check])
         numbers = f"{rows:,}", f"{positive / max(1, rows):.1%}"
-        lines.append((printable(path.name), *numbers, structure or "no units", listed or "none"))
+        lines.append((path.name, *numbers, structure or "no units", listed or "none"))
     console.print_table(("file", "rows", "positive", "rows form", "problems"), lines)
     raise typer.Exit(wrong)
 
@@ -235,32 +227,26 @@ def stats(
 
     Example: `possibleworlds stats data/train.txt --plot biases.png`
     """
-    from possibleworlds.data import statistics
-    from possibleworlds.data.files import count_lines, data_files, read_pairs
+    from possibleworlds.data.plots import check_drawable, plot_distributions
 
-    files = data_files([path])
-    if path.is_dir() and plot:
+    found, is_folder = data_files([path]), path.is_dir()
+    if is_folder and plot:
         raise UserError("--plot draws the distributions of one file, not of a folder")
     if plot:
-        from possibleworlds.data.plots import check_drawable, plot_distributions
-
         check_drawable(plot)
     with Bars() as bars:
-        advance = bars.counter(path.name, sum(map(count_lines, files)))
+        advance = bars.counter(path.name, sum(map(count_lines, found)))
 
         def counted(file: Path) -> Iterator[Any]:
-            row = 0
-            for row, pair in enumerate(read_pairs(file), 1):
-                if row % ROWS_PER_UPDATE == 0:
-                    advance(ROWS_PER_UPDATE)
-                yield pair
-            advance(row % ROWS_PER_UPDATE)
+            for block in files.in_blocks(read_pairs(file)):
+                yield from block
+                advance(len(block))
 
-        if path.is_dir():
-            lines = {file.stem: statistics.split_statistics(counted(file)) for file in files}
+        if is_folder:
+            lines = {file.stem: statistics.split_statistics(counted(file)) for file in found}
         else:
             described = statistics.file_statistics(counted(path))
-    if path.is_dir():
+    if is_folder:
         print_table_1(lines, as_json)
         return
     if as_json:
@@ -272,32 +258,28 @@ def stats(
         log(f"drawn in {plot}")
 
 
-def print_table_1(lines: "dict[str, SplitStatistics]", as_json: bool) -> None:
+def print_table_1(lines: dict[str, SplitStatistics], as_json: bool) -> None:
     """Print Table 1, ours and the paper's."""
-    from possibleworlds.data.statistics import SplitStatistics, as_in_table_1
-    from possibleworlds.paper import TABLE_1
-
     paper = {name: SplitStatistics(*line) for name, line in TABLE_1.items()}
     names = sorted(lines, key=lambda name: list(paper).index(name) if name in paper else 99)
-    ours = {name: as_in_table_1(name, lines[name]) for name in names}
+    ours = {name: statistics.as_in_table_1(name, lines[name]) for name in names}
     if as_json:
         of_paper = {name: line._asdict() for name, line in paper.items()}
         console.print_json({n: {**ours[n]._asdict(), "paper": of_paper.get(n)} for n in names})
         return
     cells = []
     for name in names:
-        for source, line in (("ours", ours[name]), ("paper", paper.get(name))):
+        for title, source, line in ((name, "ours", ours[name]), ("", "paper", paper.get(name))):
             if line:
                 rows, *means, table_rows = line
                 texts = f"{rows:,}", *(f"{mean:.2f}" for mean in means), f"{table_rows:,.1f}"
-                cells.append((name if source == "ours" else "", source, *texts))
-    console.print_table(
-        ("split", "", "rows", "variables", "operators", "length", "2^variables"), cells
-    )
+                cells.append((title, source, *texts))
+    headers = ("split", "", "rows", "variables", "operators", "length", "2^variables")
+    console.print_table(headers, cells)
     print("Means; operators and length of a formula, of both together in massive and exam.")
 
 
-def print_requirements(described: "FileStatistics") -> None:
+def print_requirements(described: FileStatistics) -> None:
     """Print the table of requirements, the heuristics, and the result of sampling truth tables."""
     lines = []
     for name, sides in described.features.items():

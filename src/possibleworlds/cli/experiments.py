@@ -2,10 +2,9 @@
 
 import json
 import shlex
-import signal
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,12 +21,12 @@ from possibleworlds.cli.console import Bars
 from possibleworlds.cli.report import evaluate_with_progress, write_pages
 from possibleworlds.errors import UserError, printable
 from possibleworlds.paper import SPLITS
-from possibleworlds.parallel import stop_requested
 from possibleworlds.report.page import duration
 from possibleworlds.storage import exclusive_folder
 
 if TYPE_CHECKING:
     from possibleworlds.experiments.grid import Plan
+    from possibleworlds.experiments.reproduce import Reproduction
     from possibleworlds.experiments.sweep import Search
     from possibleworlds.experiments.trials import Progress
     from possibleworlds.parallel.engines import Engine
@@ -43,9 +42,7 @@ def sweep(
     models: Annotated[
         list[str] | None, Argument(metavar="MODEL...", help="Networks, or module:Class.")
     ] = None,
-    data: Annotated[
-        Path | None, Option(metavar="DIR", help="Has train.txt and validate.txt.")
-    ] = None,
+    data: Annotated[Path | None, console.DATA] = None,
     folder: Annotated[
         Path | None, Option("--out", metavar="SWEEP", help="The folder of the sweep.")
     ] = None,
@@ -93,18 +90,16 @@ def sweep(
     from possibleworlds.experiments.grid import Budget
     from possibleworlds.parallel.engines import make_engine
 
+    tests = check_tests(test)
     models = list(dict.fromkeys(models))
     whole = None if grid else Budget.parse(budget or "2h")
     each = Budget(whole.amount / len(models), whole.unit) if whole else None
     request = sweeps.SearchRequest(each, sweeps.EPOCHS if epochs is None else epochs, seed)
     data, folder = data.resolve(), folder.resolve()
-    files = sweeps.files_to_evaluate(data, [path.resolve() for path in test or []])
+    files = sweeps.files_to_evaluate(data, [path.resolve() for path in tests])
     runs_on = make_engine(engine, workers, address)
     try:
-        with (
-            console.resumable("the same command, given again, continues the sweep"),
-            stop_requested(signal.SIGINT, signal.SIGTERM) as stop,
-        ):
+        with console.stoppable("the same command, given again, continues the sweep") as stop:
             requests = dict.fromkeys(models, request)
             searches = sweeps.plan_searches(folder, requests, data, runs_on, stop, log)
             for search in searches:
@@ -118,6 +113,15 @@ def sweep(
         runs_on.stop()
     show_status(folder)
     raise typer.Exit(not all(search.selection() for search in searches))
+
+
+def check_tests(folders: list[Path] | None) -> list[Path]:
+    """Give the folders of --test; raise UserError with a hint if one is missing."""
+    for folder in folders or []:
+        if not folder.exists():
+            hint = f"`possibleworlds published {folder}` downloads the published sets"
+            raise UserError(f"{folder}: No such file or directory; {hint}")
+    return folders or []
 
 
 @contextmanager
@@ -169,60 +173,65 @@ def reproduce(
     """
     if budget and preset != "paper":
         raise UserError(f"a {preset} run has no search to set; --budget is for --preset paper")
+    tests = check_tests(test)
 
     from possibleworlds.experiments.grid import Budget
     from possibleworlds.experiments.presets import paper, quick, tiny
     from possibleworlds.experiments.reproduce import Reproduction
     from possibleworlds.parallel.engines import LocalEngine
-    from possibleworlds.report.material import Material, ReportRequest
-    from possibleworlds.report.report import pending_evaluations
 
-    chosen = (
-        paper(Budget.parse(budget or "10h"))
-        if preset == "paper"
-        else (quick if preset == "quick" else tiny)()
-    )
+    if preset == "paper":
+        chosen = paper(Budget.parse(budget or "10h"))
+    else:
+        chosen = quick() if preset == "quick" else tiny()
     words = ["possibleworlds", "reproduce", "--preset", preset, "--out", str(folder)]
     words += ["--budget", budget] if budget else []
-    words += [word for path in test or [] for word in ("--test", str(path))]
+    words += [word for path in tests for word in ("--test", str(path))]
+    request = {"preset": preset, "budget": budget, "tests": [str(p.resolve()) for p in tests]}
     engine = LocalEngine(workers)
     try:
-        with console.resumable("the same command, given again, continues"), ExitStack() as entered:
-            stop = entered.enter_context(stop_requested(signal.SIGINT, signal.SIGTERM))
-            work = Reproduction(chosen, folder.resolve(), test or [], engine, stop, log)
-            entered.enter_context(exclusive_folder(folder))
-            tests = [str(path.resolve()) for path in test or []]
-            work.begin({"preset": preset, "budget": budget, "tests": tests})
-            with Bars() as bars:
-                work.make_data(bars.show)
-            log("data generated and verified; planning")
-            lengths, searches = work.expected_seconds(), work.plan_search()
-            lengths |= work.add_twins(searches)
-            works = [search.work_left({}) for search in searches]
-            twins = [search.plan.seconds_each(-1) for search in searches if search.pending()]
-            works.append([[*work.work_left(lengths), *twins]])
-            log(f"left to train: {on_cores(works, workers)}, then evaluations and the report")
-            if searches:
-                with live_table(searches, engine) as show:
-                    work.search(searches, show)
-            lengths |= work.add_twins(searches)
-            with Bars(TextColumn("{task.fields[text]}"), remaining=False) as bars:
-
-                def show_runs(done: int, total: int, seconds: float) -> None:
-                    text = f"{done} of {total} runs, about {duration(seconds)} left"
-                    bars.show("training", done, total, text)
-
-                work.train(lengths, show_runs)
-            request = ReportRequest([work.out], work.test_folders, shlex.join(words), chosen.note)
-            evaluate_with_progress(pending_evaluations(Material(request)), workers, stop)
-            page = write_pages(request, work.out / "report")
-            failures = work.failures(searches)
+        with console.stoppable("the same command, given again, continues") as stop:
+            work = Reproduction(chosen, folder.resolve(), tests, engine, stop, log)
+            with exclusive_folder(folder):
+                work.begin(request)
+                page, failures = run_reproduction(work, shlex.join(words))
     finally:
         engine.stop()
     print_results(json.loads((page.parent / "report.json").read_text(encoding="utf-8")))
     for line in (*failures, f"written: {page}"):
         log(line)
     raise typer.Exit(bool(failures))
+
+
+def run_reproduction(work: "Reproduction", command: str) -> tuple[Path, list[str]]:
+    """Make the data, search, train, evaluate and report; give the page, and what failed."""
+    from possibleworlds.report.material import Material, ReportRequest
+    from possibleworlds.report.report import pending_evaluations
+
+    with Bars() as bars:
+        work.make_data(bars.show)
+    log("data generated and verified; planning")
+    lengths, searches = work.expected_seconds(), work.plan_search()
+    lengths |= work.add_twins(searches)
+    works = [search.work_left({}) for search in searches]
+    twins = [search.plan.seconds_each(-1) for search in searches if search.pending()]
+    works.append([[*work.work_left(lengths), *twins]])
+    slots = work.engine.slots
+    log(f"left to train: {on_cores(works, slots)}, then evaluations and the report")
+    if searches:
+        with live_table(searches, work.engine) as show:
+            work.search(searches, show)
+    lengths |= work.add_twins(searches)
+    with Bars(TextColumn("{task.fields[text]}"), remaining=False) as bars:
+
+        def show_runs(done: int, total: int, seconds: float) -> None:
+            text = f"{done} of {total} runs, about {duration(seconds)} left"
+            bars.show("training", done, total, text)
+
+        work.train(lengths, show_runs)
+    request = ReportRequest([work.out], work.test_folders, command, work.preset.note)
+    evaluate_with_progress(pending_evaluations(Material(request)), slots, work.stop)
+    return write_pages(request, work.out / "report"), work.failures(searches)
 
 
 def print_results(report: dict[str, Any]) -> None:
@@ -305,23 +314,22 @@ def trial_lines(
     running: list[tuple[str, ...]] = []
     ended: list[tuple[str, ...]] = []
     for number, rung in reversed(list(enumerate(search.rungs))):
-        lines = []
+        results = {name: search.results[name] for name in rung if name in search.results}
         for name, (candidate, _) in rung.items():
-            progress, result = at_work.get(name), search.results.get(name)
-            settings = search.settings_of(number, name)
-            if progress:
-                seconds = search.plan.candidates[candidate].seconds[number]
-                left = duration(seconds * (1 - progress.fraction))
-                shown = f"{progress.fraction:.0%}, {left} left"
-                if progress.evaluating:
-                    shown = f"evaluating {progress.evaluating}"
-                accuracy = result.validation if result else progress.validation
-                running.append((settings, shown, percent(accuracy)))
-            elif result:
+            if not (progress := at_work.get(name)):
+                continue
+            seconds = search.plan.candidates[candidate].seconds[number]
+            shown = f"{progress.fraction:.0%}, {duration(seconds * (1 - progress.fraction))} left"
+            if progress.evaluating:
+                shown = f"evaluating {progress.evaluating}"
+            accuracy = results[name].validation if name in results else progress.validation
+            running.append((search.settings_of(number, name), shown, percent(accuracy)))
+        for name, result in sorted(results.items(), key=lambda item: -item[1].validation):
+            if name not in at_work:
                 shown = "selected" if name in selected else f"done, rung {number + 1}"
                 shown = f"failed: {result.failure}" if result.failure else shown
-                lines.append((result.validation, (settings, shown, percent(result.validation))))
-        ended += [line for _, line in sorted(lines, key=lambda pair: -pair[0])]
+                line = search.settings_of(number, name), shown, percent(result.validation)
+                ended.append(line)
     return running + ended[:most]
 
 

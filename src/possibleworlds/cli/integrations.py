@@ -1,12 +1,10 @@
 """Commands for other people's tools: export, tasks, integrations."""
 
 import re
-import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 import possibleworlds
 from possibleworlds.cli.console import (
@@ -15,27 +13,29 @@ from possibleworlds.cli.console import (
     log,
     new_group,
     print_json,
-    resumable,
     short_names,
+    stoppable,
 )
-from possibleworlds.errors import UserError, printable
-from possibleworlds.parallel import stop_requested
+from possibleworlds.data.files import count_lines
+from possibleworlds.errors import printable
+from possibleworlds.integrations.export import Format
+from possibleworlds.integrations.export import export as export_files
+from possibleworlds.language.item import Kind
+from possibleworlds.language.wording import Style, Vocabulary
 
 if TYPE_CHECKING:
     from possibleworlds.training.evaluation import Evaluation
 
 app = new_group()
 
-Format = Literal["hf", "dimacs", "graph", "jsonl", "model"]
-
 
 @app.command()
 def export(
-    form: Annotated[Format, typer.Argument(help="The format.")],
+    form: Annotated[Format, Argument(help="The format.")],
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A data file or folder; with model, a network.")
+        Path, Argument(metavar="DATA", help="A data file or folder; with model, a network.")
     ],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to fill.")],
+    target: Annotated[Path, Argument(metavar="OUT", help="The folder to fill.")],
 ) -> None:
     """Write data, or a trained network, for other tools.
 
@@ -50,70 +50,28 @@ def export(
 
         possibleworlds export model guidedworldnet OUT
     """
-    from possibleworlds.data.files import data_files, read_pairs
-    from possibleworlds.integrations import solvers
-
-    if form in ("hf", "model"):
-        try:
-            rows = export_for_hub(form, data, target)
-        except ModuleNotFoundError as error:
-            extra = "pip install 'possibleworlds[huggingface]'"
-            raise UserError(f"{error.name} is missing: {extra}") from None
-        log(f"written: {target}" if rows is None else f"{rows:,} rows in {target}")
-        return
-    files = data_files([data])
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{target}: {error.strerror}") from None
-    if form == "dimacs":
-        rows = sum(solvers.write_dimacs(read_pairs(f), target / f.stem) for f in files)
-    elif form == "graph":
-        rows = sum(solvers.write_graphs(read_pairs(f), target / f"{f.stem}.npz") for f in files)
-    else:
-        rows = sum(solvers.write_jsonl(read_pairs(f), target / f"{f.stem}.jsonl") for f in files)
-    log(f"{rows:,} rows in {target}")
-
-
-def export_for_hub(form: Format, source: Path, target: Path) -> int | None:
-    """Write data or a network for the Hugging Face Hub; return the rows of data."""
-    from possibleworlds.data.files import data_files
-
-    if form == "model":
-        from possibleworlds.integrations.hub import export_network
-
-        export_network(source, target)
-        return None
-    from possibleworlds.integrations.huggingface import export_dataset
-
-    return sum(line.rows for line in export_dataset(data_files([source]), target).values())
+    rows = export_files(form, data, target)
+    log(f"written: {target}" if rows is None else f"{rows:,} rows in {target}")
 
 
 @app.command()
 def tasks(
-    kind: Annotated[
-        Literal["decide", "refute", "conclude"], typer.Argument(help="What is asked.")
-    ] = "decide",
-    size: Annotated[int, typer.Option(min=1, help="How many items.")] = 3,
+    kind: Annotated[Kind, Argument(help="What is asked.")] = "decide",
+    size: Annotated[int, Option(min=1, help="How many items.")] = 3,
     level: Annotated[
-        int | None, typer.Option(help="Sizes by the curriculum, 0 to 7; else 2-5 variables.")
+        int | None, Option(help="Sizes by the curriculum, 0 to 7; else 2-5 variables.")
     ] = None,
     source: Annotated[
-        str, typer.Option(help="fourtuples, easy, hard, big, massive, exam, giant or sat.")
+        str, Option(help="fourtuples, easy, hard, big, massive, exam, giant or sat.")
     ] = "fourtuples",
-    premises: Annotated[int, typer.Option(min=1, help="How many of them.")] = 1,
-    style: Annotated[
-        Literal["unicode", "ascii", "latex", "words"],
-        typer.Option(help="How formulas are written."),
-    ] = "unicode",
-    vocabulary: Annotated[
-        Literal["letters", "nonsense", "everyday"], typer.Option(help="With --style words.")
-    ] = "letters",
-    shots: Annotated[int, typer.Option(min=0, help="Solved examples before the question.")] = 0,
+    premises: Annotated[int, Option(min=1, help="How many of them.")] = 1,
+    style: Annotated[Style, Option(help="How formulas are written.")] = "unicode",
+    vocabulary: Annotated[Vocabulary, Option(help="With --style words.")] = "letters",
+    shots: Annotated[int, Option(min=0, help="Solved examples before the question.")] = 0,
     chain_of_thought: Annotated[
-        bool, typer.Option("--chain-of-thought", help="Work the examples out.")
+        bool, Option("--chain-of-thought", help="Work the examples out.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same items.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Same seed, same items.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Print questions about entailment for a language model, with an answer to each.
@@ -124,7 +82,7 @@ def tasks(
 
         possibleworlds tasks decide --source hard --size 1000 --json > items.jsonl
     """
-    made = possibleworlds.tasks(
+    items = possibleworlds.tasks(
         kind,
         size=size,
         level=level,
@@ -136,7 +94,7 @@ def tasks(
         chain_of_thought=chain_of_thought,
         seed=seed,
     )
-    for number, item in enumerate(made):
+    for number, item in enumerate(items):
         if as_json:
             print_json(item.to_json())
         else:
@@ -144,9 +102,7 @@ def tasks(
 
 
 @app.command()
-def integrations(
-    tool: Annotated[Literal["lm-eval"], typer.Argument(help="The tool.")],
-) -> None:
+def integrations(tool: Annotated[Literal["lm-eval"], Argument(help="The tool.")]) -> None:
     """Print the folder that a tool has to be told of.
 
     Example: `lm_eval --include_path $(possibleworlds integrations lm-eval) --tasks ...`
@@ -162,44 +118,23 @@ def evaluate_endpoint(
 
     Replies that are there already are not asked for again.
     """
-    import numpy as np
-
-    from possibleworlds.data.files import read
-    from possibleworlds.integrations.chat import (
-        Endpoint,
-        Reply,
-        ReplyCache,
-        evaluate_chat,
-        store_results,
-    )
-    from possibleworlds.training.evaluation import Evaluation
+    from possibleworlds.integrations.chat import Endpoint, ReplyCache, evaluate_file
 
     endpoint = Endpoint(url, model, concurrency=concurrency)
     endpoint.validate()
-    out = folder or Path("runs") / re.sub(r"[^\w.-]+", "-", model)
-    cache, names = ReplyCache(out / "replies.jsonl"), short_names(files)
-    results: dict[Path, Evaluation] = {}
-    prompt_tokens = completion_tokens = unreadable = 0
-    with (
-        resumable(f"the replies are in {out}; the same command continues"),
-        stop_requested(signal.SIGINT, signal.SIGTERM) as stop,
-        Bars() as bars,
-    ):
-        for path in files:
-            pairs = read(path)
-            advance = bars.counter(names[path], len(pairs))
-
-            def count(_: Reply, advance: Callable[[int], None] = advance) -> None:
-                advance(1)
-
-            result = evaluate_chat(endpoint, pairs, cache, progress=count, stop=stop)
-            right = np.array([outcome.verdict == "right" for outcome in result.scores])
-            results[path] = Evaluation.of(right, pairs)
-            store_results(out, model, path, results[path])
-            prompt_tokens += result.prompt_tokens
-            completion_tokens += result.completion_tokens
-            unreadable += result.unreadable
+    run = folder or Path("runs") / re.sub(r"[^\w.-]+", "-", model)
+    cache, names = ReplyCache(run / "replies.jsonl"), short_names(files)
+    advice = f"the replies are in {run}; the same command continues"
+    evaluations, results = {}, []
+    with stoppable(advice) as stop, Bars() as bars:
+        for file in files:
+            advance = bars.counter(names[file], count_lines(file))
+            evaluations[file], result = evaluate_file(endpoint, file, run, cache, advance, stop)
+            results.append(result)
+    unreadable = sum(result.unreadable for result in results)
+    prompts = sum(result.prompt_tokens for result in results)
+    replies = sum(result.completion_tokens for result in results)
     log(f"{unreadable:,} replies could not be read, and count as wrong")
-    log(f"{prompt_tokens:,} tokens of prompts, {completion_tokens:,} of replies")
-    log(f"kept in {out}; `possibleworlds report` takes it like a run")
-    return results
+    log(f"{prompts:,} tokens of prompts, {replies:,} of replies")
+    log(f"kept in {run}; `possibleworlds report` takes it like a run")
+    return evaluations

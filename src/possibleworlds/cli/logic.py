@@ -71,14 +71,13 @@ def entails(
     try:
         countermodel = possibleworlds.countermodel(premises, conclusion, solver, timeout)
     except UndecidedError:
-        if as_json:
-            console.print_json({"entails": None, "countermodel": None})
-            raise typer.Exit(3) from None
-        raise
-    network = console.load_run(model, worlds, steps, budget, trust) if model is not None else None
+        if not as_json:
+            raise
+        console.print_json({"entails": None, "countermodel": None})
+        raise typer.Exit(3) from None
     decision = None
-    if network:
-        whole = conjunction(premises)
+    if model is not None:
+        network, whole = possibleworlds.load(model, trust=trust), conjunction(premises)
         decision = network.decide(
             whole, conclusion, certify, worlds=worlds, steps=steps, budget=budget
         )
@@ -100,10 +99,9 @@ def entails(
         how = how if certify else f"P = {decision.probability:.4f}"
         print(f"{printable(str(model))} says {'yes' if decision.entails else 'no'} ({how})")
         if decision.assignment is not None:
+            world = console.in_words(decision.assignment)
             verdict = "a countermodel" if decision.refutes else "not a countermodel"
-            print(
-                f"it imagines: {console.in_words(decision.assignment)}: {verdict}, as was checked"
-            )
+            print(f"it imagines: {world}: {verdict}, as was checked")
     raise typer.Exit(countermodel is not None)
 
 

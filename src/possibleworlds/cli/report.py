@@ -2,8 +2,6 @@
 
 import shlex
 import shutil
-import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +10,7 @@ from typer import Argument, Option
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.errors import UserError, reason
-from possibleworlds.parallel import stop_requested
+from possibleworlds.parallel import Stop
 
 if TYPE_CHECKING:
     from possibleworlds.report.material import ReportRequest
@@ -60,10 +58,7 @@ def report(
         material = Material(request)
         if not material.test_folders:
             raise UserError("--evaluate needs data to evaluate on: --data DIR")
-        with (
-            console.resumable("the same command, given again, continues"),
-            stop_requested(signal.SIGINT, signal.SIGTERM) as stop,
-        ):
+        with console.stoppable("the same command, given again, continues") as stop:
             evaluate_with_progress(pending_evaluations(material), workers, stop)
     log(f"written: {write_pages(request, out)}")
 
@@ -98,9 +93,7 @@ def write_pages(request: "ReportRequest", out: Path) -> Path:
     return page
 
 
-def evaluate_with_progress(
-    tasks: "list[EvaluationTask]", workers: int, stop: Callable[[], bool]
-) -> None:
+def evaluate_with_progress(tasks: "list[EvaluationTask]", workers: int, stop: Stop) -> None:
     """Evaluate runs, with a progress bar."""
     from possibleworlds.report.report import evaluate
 

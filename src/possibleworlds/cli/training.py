@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
 from rich.progress import TextColumn
 from typer import Argument, Option
@@ -14,14 +15,16 @@ from typer import Argument, Option
 import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.data.files import shown_name
+from possibleworlds.data.files import data_files, fingerprint, read, shown_name
+from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
+from possibleworlds.models.registry import entries, names
+from possibleworlds.paper import TABLE_2
 from possibleworlds.report.page import duration
 from possibleworlds.storage import read_json, sha256
 
 if TYPE_CHECKING:
-    from possibleworlds.data.pairs import Pairs
-    from possibleworlds.training.checkpoint import HistoryLine, RunRecord
+    from possibleworlds.training.checkpoint import RunRecord
     from possibleworlds.training.evaluation import Bin, Evaluation
 
 app = console.new_group()
@@ -47,7 +50,7 @@ def parse_settings(texts: Iterable[str]) -> dict[str, str]:
 @app.command()
 def train(
     model: Annotated[str, Argument(metavar="MODEL", help="A network, or module:Class.")],
-    data: console.DataFolder,
+    data: Annotated[Path, console.DATA],
     run: Annotated[Path, Option("--out", metavar="RUN", help="The folder of the run.")],
     preset: Annotated[
         Literal["best"] | None, Option(help="The settings of the pretrained network.")
@@ -84,7 +87,7 @@ def train(
 
         possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
-    from possibleworlds.data.files import fingerprint
+    from possibleworlds.integrations.tensorboard import event_writer
     from possibleworlds.training.checkpoint import RUN
     from possibleworlds.training.loop import Trainer
     from possibleworlds.training.pipeline import Job, run_job
@@ -101,44 +104,36 @@ def train(
         seed = record.seed if seed is None else seed
         if record.data != fingerprint(data):
             log("these are other data than those of the pretrained network")
-    options = {"epochs": epochs, "minutes": minutes, "side": side}
     chosen = parse_settings(settings or [])
-    for name, value in options.items():
+    for name, value in {"epochs": epochs, "minutes": minutes, "side": side}.items():
         if value is not None and chosen.setdefault(name, str(value)) != str(value):
             raise UserError(f"--{name} {value} and --set {name}={chosen[name]}; give one of them")
     check_length(chosen)
-    values |= chosen
-    job = Job(model, data, run, values, seed, device, resume)
+    job = Job(model, data, run, values | chosen, seed, device, resume)
     write_event = event_writer(run) if tensorboard else lambda _: None
+    bars = Bars(TextColumn("{task.fields[text]}"))
 
-    with (
-        console.resumable("--resume continues the run"),
-        Bars(TextColumn("{task.fields[text]}")) as bars,
-    ):
+    def show(trainer: Trainer) -> None:
+        now = trainer.progress
+        speed = now.step * trainer.settings.batch_size / max(now.seconds, 1e-9)
+        shown = f"step {now.step:,}  loss {now.loss:.3f}  accuracy {now.accuracy:.1%}"
+        if now.history:
+            shown += f"  validation {now.history[-1].validation:.1%}"
+        bars.show(model, trainer.fraction_done, 1.0, f"{shown}  {speed:,.0f} pairs/s")
 
-        def show(trainer: Trainer) -> None:
-            now = trainer.progress
-            speed = now.step * trainer.settings.batch_size / max(now.seconds, 1e-9)
-            shown = f"step {now.step:,}  loss {now.loss:.3f}  accuracy {now.accuracy:.1%}"
-            if now.history:
-                shown += f"  validation {now.history[-1].validation:.1%}"
-            bars.show(model, trainer.fraction_done, 1.0, f"{shown}  {speed:,.0f} pairs/s")
+    def write(trainer: Trainer) -> None:
+        line = trainer.progress.history[-1]
+        write_event(line)
+        shown = f"step {line.step:>8,}  loss {line.loss:.4f}  accuracy {line.accuracy:.2%}"
+        log(f"{shown}  validation {line.validation:.2%}")
 
-        def write(trainer: Trainer) -> None:
-            line = trainer.progress.history[-1]
-            write_event(line)
-            log(
-                f"step {line.step:>8,}  loss {line.loss:.4f}  accuracy {line.accuracy:.2%}"
-                f"  validation {line.validation:.2%}"
-            )
-
+    with console.resumable("--resume continues the run"), bars:
         best = run_job(job, show, write).metrics
     log(f"{run}: {best.validation:.2%} of validation at step {best.best_step:,}")
 
 
 def pretrained(model: str) -> "RunRecord":
     """Read how the pretrained network of a name was trained."""
-    from possibleworlds.models.registry import names
     from possibleworlds.training.checkpoint import SHIPPED, read_run
 
     if model not in names() or not (SHIPPED / model).is_dir():
@@ -146,29 +141,10 @@ def pretrained(model: str) -> "RunRecord":
     return read_run(SHIPPED / model)
 
 
-def event_writer(run: Path) -> "Callable[[HistoryLine], None]":
-    """Make the function that writes the metrics of an evaluation for TensorBoard."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise UserError("--tensorboard needs tensorboard: pip install tensorboard") from None
-
-    writer = cache(lambda: SummaryWriter(run / "tensorboard"))
-
-    def write(line: "HistoryLine") -> None:
-        for name in ("loss", "accuracy", "validation"):
-            writer().add_scalar(name, getattr(line, name), line.step)
-        writer().flush()
-
-    return write
-
-
 @app.command()
 def evaluate(
     run: console.Run,
-    paths: Annotated[
-        list[Path] | None, Argument(metavar="FILE...", help="Data files or folders.")
-    ] = None,
+    paths: Annotated[list[Path] | None, console.FILES] = None,
     worlds: console.Worlds = None,
     steps: console.Steps = None,
     budget: console.SearchBudget = None,
@@ -200,96 +176,89 @@ def evaluate(
 
         possibleworlds evaluate --endpoint http://127.0.0.1:8000/v1 --model NAME data/test_exam.txt
     """
-    from possibleworlds.data.files import data_files, read
-
     if endpoint:
         from possibleworlds.cli.integrations import evaluate_endpoint
 
         files = data_files([Path(run), *(paths or [])])
-        print_evaluations(
-            evaluate_endpoint(files, endpoint, model, folder, concurrency), certify, as_json
-        )
+        results = evaluate_endpoint(files, endpoint, model, folder, concurrency)
+        if as_json:
+            console.print_json(*(json_line(*result, certify) for result in results.items()))
+        else:
+            print_evaluations(results)
         return
     if not paths:
         raise UserError("no data files to evaluate on")
-    from possibleworlds.training.batches import Dataset
     from possibleworlds.training.checkpoint import find_run, read_run
 
-    network = console.load_run(run, worlds, steps, budget, trust)
+    network = possibleworlds.load(run, trust=trust)
+    network.options(worlds, steps, budget)
+    on = partial(network.evaluate, worlds=worlds, steps=steps, certify=certify, budget=budget)
     files = data_files(paths)
-    names = console.short_names(files)
+    short = console.short_names(files)
     trained_on = read_run(find_run(run)).data.values()
-    results: dict[Path, Evaluation] = {}
+    results = {}
     try:
         with Bars() as bars:
             for path in files:
                 pairs = read(path)  # refuses a pipe, whose hash could be waited for without end
                 if sha256(path) in trained_on:
-                    log(f"{names[path]}: the network was trained or selected on this file")
-
-                def run_on(
-                    pairs: "Pairs", advance: "Callable[[int], None]" = lambda _: None
-                ) -> "Evaluation":
-                    data = Dataset(pairs)
-                    return network.evaluate(data, worlds, steps, certify, advance, budget)
-
-                announce(names[path], pairs, run_on)
-                results[path] = run_on(pairs, bars.counter(names[path], len(pairs)))
+                    log(f"{short[path]}: the network was trained or selected on this file")
+                announce(short[path], pairs, on)
+                results[path] = on(pairs, progress=bars.counter(short[path], len(pairs)))
                 if as_json:
-                    print_evaluations({path: results[path]}, certify, as_json)
+                    console.print_json(json_line(path, results[path], certify))
     except KeyboardInterrupt:
-        if not as_json and results:
-            print_evaluations(results, certify, as_json)
+        if results and not as_json:
+            print_evaluations(results)
         log(f"interrupted; {len(results)} of {len(files)} files were evaluated")
         raise typer.Exit(130) from None
     if not as_json:
-        print_evaluations(results, certify, as_json)
+        print_evaluations(results)
 
 
-def announce(name: str, pairs: "Pairs", run_on: "Callable[[Pairs], Evaluation]") -> None:
+def announce(name: str, pairs: Pairs, evaluate_on: "Callable[[Pairs], Evaluation]") -> None:
     """Print how long a long evaluation will take, by that of a sample of all sizes."""
     if len(pairs) < 10 * SAMPLE:
         return
     start = time.perf_counter()
-    run_on(pairs[:: len(pairs) // SAMPLE])
+    evaluate_on(pairs[:: len(pairs) // SAMPLE])
     seconds = (time.perf_counter() - start) * len(pairs) / SAMPLE
     if seconds > SECONDS_TO_ANNOUNCE:
         log(f"{name}: about {duration(seconds)}")
 
 
-def print_evaluations(results: "dict[Path, Evaluation]", certify: bool, as_json: bool) -> None:
+def json_line(path: Path, result: "Evaluation", certify: bool) -> dict[str, Any]:
+    """Describe the evaluation on a file as JSON values."""
+    return {"file": shown_name(path), "certified": certify, **result.to_json()}
+
+
+def print_evaluations(results: "dict[Path, Evaluation]") -> None:
     """Print the accuracy on each file, in total and by size of the pairs."""
-    names = console.short_names(results)
-    if as_json:
-        for path, result in results.items():
-            console.print_json({"file": shown_name(path), "certified": certify, **result.to_json()})
-        return
+    short = console.short_names(results)
     lines = []
     for path, result in results.items():
         low, high = result.interval
         shown = f"{result.accuracy:.2%}", f"{low:.2%} - {high:.2%}"
         all_four = "-" if result.all_four is None else f"{result.all_four:.2%}"
-        lines.append((names[path], f"{result.rows:,}", *shown, all_four))
+        lines.append((short[path], f"{result.rows:,}", *shown, all_four))
     console.print_table(("file", "rows", "accuracy", "95 % interval", "all four right"), lines)
+    titles = [short[path].removesuffix(".txt") for path in results]
     for what in ("variables", "operators"):
-        columns = [
-            (names[path].removesuffix(".txt"), getattr(one, f"by_{what}"))
-            for path, one in results.items()
-        ]
-        for first in range(0, len(columns), FILES_ABREAST):
+        bins = [getattr(result, f"by_{what}") for result in results.values()]
+        for first in range(0, len(bins), FILES_ABREAST):
+            abreast = slice(first, first + FILES_ABREAST)
             print()
-            print_by_size(what, dict(columns[first : first + FILES_ABREAST]))
+            print_by_size(what, titles[abreast], bins[abreast])
 
 
-def print_by_size(what: str, columns: "dict[str, dict[str, Bin]]") -> None:
+def print_by_size(what: str, titles: list[str], columns: "list[dict[str, Bin]]") -> None:
     """Print accuracy by the size of a pair: a line for each size, a column for each file."""
-    sizes = {size: None for column in columns.values() for size in column}
+    sizes = {size: None for column in columns for size in column}
     lines = []
     for size in sorted(sizes, key=lambda text: int(text.split("-")[0])):
-        cells = [column.get(size) for column in columns.values()]
-        shown = [f"{c.accuracy:.1%} of {c.rows:>4}" if c else "" for c in cells]
-        lines.append((size, *shown))
-    console.print_table((f"{what} of a pair", *columns), lines)
+        cells = [column.get(size) for column in columns]
+        lines.append((size, *(f"{c.accuracy:.1%} of {c.rows:>4}" if c else "" for c in cells)))
+    console.print_table((f"{what} of a pair", *titles), lines)
 
 
 @app.command()
@@ -313,33 +282,33 @@ def predict(
 
         possibleworlds predict guidedworldnet data/test_exam.txt --certify
     """
-    import numpy as np
+    network = possibleworlds.load(run, trust=trust)
+    options = network.options(worlds, steps, budget)
 
-    from possibleworlds.data.files import data_files, read
-    from possibleworlds.training import certificate
     from possibleworlds.training.batches import Dataset
+    from possibleworlds.training.certificate import certify as find_countermodels
     from possibleworlds.training.evaluation import log_probabilities
 
-    network = console.load_run(run, worlds, steps, budget, trust)
-    model, options = network.model, network.options(worlds, steps, budget)
     for file in data_files(paths):
-        data = Dataset(read(file))
-        answers: list[tuple[dict[str, Any], str]] = []
+        data, model = Dataset(read(file)), network.model
+        answers: list[dict[str, Any]]
         with Bars() as bars:
             advance = bars.counter(shown_name(file), len(data))
             if certify:
-                for refuting in certificate.certify(model, data, progress=advance, options=options):
-                    text = "yes" if refuting is None else f"no: {console.in_words(refuting)}"
-                    answers.append(({"entails": refuting is None, "countermodel": refuting}, text))
+                found = find_countermodels(model, data, progress=advance, options=options)
+                answers = [{"entails": one is None, "countermodel": one} for one in found]
             else:
                 log_probs = log_probabilities(model, data, progress=advance, options=options)
-                probabilities = np.exp(log_probs[:, 1]).tolist()
-                answers = [({"probability": p}, f"{p:.6f}") for p in probabilities]
-        for line, (answer, text) in enumerate(answers, 1):
+                answers = [{"probability": p} for p in np.exp(log_probs[:, 1]).tolist()]
+        for line, answer in enumerate(answers, 1):
             if as_json:
                 console.print_json({"file": shown_name(file), "line": line, **answer})
+            elif not certify:
+                print(f"{answer['probability']:.6f}")
+            elif answer["entails"]:
+                print("yes")
             else:
-                print(text)
+                print(f"no: {console.in_words(answer['countermodel'])}")
 
 
 @app.command()
@@ -348,31 +317,26 @@ def models(as_json: console.Json = False) -> None:
 
     Example: `possibleworlds models`
     """
-    from possibleworlds.models.registry import entries
-    from possibleworlds.paper import TABLE_2
-
     lines: list[dict[str, Any]] = []
     for name, entry in entries().items():
         record = read_json(PRETRAINED / name / "run.json")
         paper = {split: percent / 100 for split, percent in TABLE_2.get(name, {}).items()}
-        accuracy = record.get("accuracy", {}).get("published") if record else None
         line: dict[str, Any] = {"name": name, "summary": entry.summary, "citation": entry.citation}
-        line |= {"paper": paper or None, "pretrained": accuracy}
+        line["paper"] = paper or None
+        line["pretrained"] = record.get("accuracy", {}).get("published") if record else None
         line["parameters"] = record["metrics"]["parameters"] if record else None
         lines.append(line)
     if as_json:
-        for line in lines:
-            console.print_json(line)
+        console.print_json(*lines)
         return
-
-    def shown(accuracy: dict[str, float] | None) -> str:
-        return f"{100 * accuracy['validate']:.1f} %" if accuracy else "-"
-
     rows = []
     for line in lines:
+        of = [
+            f"{100 * a['validate']:.1f} %" if a else "-"
+            for a in (line["paper"], line["pretrained"])
+        ]
         parameters = f"{line['parameters']:,}" if line["parameters"] else "-"
-        accuracies = shown(line["paper"]), shown(line["pretrained"])
-        rows.append((line["name"], *accuracies, parameters, line["summary"]))
+        rows.append((line["name"], *of, parameters, line["summary"]))
     console.print_table(("network", "paper", "pretrained", "parameters", ""), rows)
     print("Accuracy on the published validation set; parameters of the pretrained network.")
     if find_spec("torch"):

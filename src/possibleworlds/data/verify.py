@@ -43,6 +43,10 @@ class Problem(NamedTuple):
     check: str
     message: str
 
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else f"{self.path}"
+        return f"{place}: {self.check}: {self.message}"
+
 
 class Summary(NamedTuple):
     """The results of checking a file."""

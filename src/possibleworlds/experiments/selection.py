@@ -6,13 +6,20 @@ first.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
 SELECTED = "selected.json"
-"""Names the runs beside it that may stand in a table of results."""
+
+
+@dataclass(frozen=True)
+class SelectedRuns:
+    """What selected.json holds: the names of the runs beside it that may stand in a table."""
+
+    selected: list[str]
 
 
 def rank_settings(validation: Mapping[K, Sequence[float]]) -> list[K]:

@@ -25,7 +25,7 @@ from possibleworlds.errors import BusyError, UserError
 from possibleworlds.experiments import grid, scheduler, trials
 from possibleworlds.experiments.grid import SEEDS, Budget, Plan, Settings
 from possibleworlds.experiments.scheduler import Call, ignore
-from possibleworlds.experiments.selection import SELECTED, rank_seeds, rank_settings
+from possibleworlds.experiments.selection import SELECTED, SelectedRuns, rank_seeds, rank_settings
 from possibleworlds.experiments.trials import LOCKS, TRIALS, Progress, Result, Trial, read_result
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
@@ -219,10 +219,7 @@ def read_sweep(folder: Path) -> SweepRecord:
 def selected_runs(folder: Path) -> set[str] | None:
     """Read which runs in a folder were selected; None where nothing was."""
     if (folder / SELECTED).exists():
-        names = read_json(folder / SELECTED).get("selected")
-        if not isinstance(names, list):
-            raise UserError(f"{folder / SELECTED}: the selection cannot be read")
-        return set(map(str, names))
+        return set(read_record(folder / SELECTED, SelectedRuns).selected)
     if (folder / SWEEP).exists():
         selections = [network.selection for network in read_sweep(folder).networks.values()]
         return {name for selection in selections if selection for name in selection.seeds}

@@ -26,8 +26,8 @@ from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
 from possibleworlds.parallel.engines import Engine
 from possibleworlds.records import from_json
-from possibleworlds.storage import acquire_lock, held_locks, read_json, write_json
-from possibleworlds.training import checkpoint
+from possibleworlds.storage import acquire_lock, held_locks, read_record, write_json
+from possibleworlds.training.checkpoint import RUN, Metrics, read_run
 from possibleworlds.training.evaluations import (
     evaluate_task,
     evaluation_key,
@@ -59,6 +59,13 @@ class Trial:
         everything = [self.model, self.settings, self.seed, self.data]
         digest = hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
         return f"{self.model.replace(':', '.')}-{digest[:16]}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What failed.json holds."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -94,23 +101,24 @@ def running_trials(folder: Path) -> dict[str, Progress]:
     return progress
 
 
+def read_metrics(folder: Path, name: str) -> Metrics | None:
+    """Read what was measured up to a trial's last checkpoint; None if there is none yet."""
+    path = folder / TRIALS / name
+    return read_run(path).metrics if (path / RUN).exists() else None
+
+
 def read_result(folder: Path, name: str) -> Result | None:
     """Read how a trial ended; None if it has not."""
-    path = folder / TRIALS / name
-    if failed := read_json(path / FAILED):
-        return Result(failure=str(failed.get("reason")))
-    if not (path / checkpoint.RUN).exists():
-        return None
-    metrics = checkpoint.read_run(path).metrics
+    failed = folder / TRIALS / name / FAILED
+    if failed.exists():
+        return Result(failure=read_record(failed, Failure).reason)
+    metrics = read_metrics(folder, name)
     return Result(metrics.validation) if metrics and metrics.finished else None
 
 
 def step_reached(folder: Path, name: str) -> int:
     """Read the step of a trial's last checkpoint."""
-    path = folder / TRIALS / name
-    if not (path / checkpoint.RUN).exists():
-        return 0
-    metrics = checkpoint.read_run(path).metrics
+    metrics = read_metrics(folder, name)
     return metrics.step if metrics else 0
 
 
@@ -118,7 +126,7 @@ def record_failure(folder: Path, name: str, reason: str) -> None:
     """Record why a trial failed; it is not tried again until its folder is removed."""
     path = folder / TRIALS / name
     path.mkdir(parents=True, exist_ok=True)
-    write_json(path / FAILED, {"reason": reason})
+    write_json(path / FAILED, asdict(Failure(reason)))
 
 
 def fraction_done(folder: Path, trial: Trial, rows: int) -> float:

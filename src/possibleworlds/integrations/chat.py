@@ -20,7 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 import possibleworlds
+from possibleworlds.data.files import read
 from possibleworlds.data.pairs import Pair
 from possibleworlds.errors import StorageError, UserError, quoted, reason, shortened
 from possibleworlds.language.item import Item
@@ -210,8 +213,6 @@ def ask_all(
 
 def items_of(pairs: Iterable[Pair], style: Style = "unicode") -> Iterator[Item]:
     """Ask of each pair whether its conclusion follows."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     for row, pair in enumerate(pairs):
         problem = Problem((pair.premise,), pair.conclusion, bool(pair.label), row)
@@ -249,6 +250,25 @@ def evaluate_chat(
         sum(reply.prompt_tokens for reply in replies),
         sum(reply.completion_tokens for reply in replies),
     )
+
+
+def evaluate_file(
+    endpoint: Endpoint,
+    file: Path,
+    run: Path,
+    cache: ReplyCache,
+    progress: Callable[[int], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> "tuple[Evaluation, ChatResult]":
+    """Evaluate a language model on a data file, into a folder that `report` takes as a run."""
+    from possibleworlds.training.evaluation import Evaluation
+
+    pairs = read(file)
+    result = evaluate_chat(endpoint, pairs, cache, progress=lambda _: progress(1), stop=stop)
+    right = np.array([outcome.verdict == "right" for outcome in result.scores])
+    evaluation = Evaluation.of(right, pairs)
+    store_results(run, endpoint.model, file, evaluation)
+    return evaluation, result
 
 
 def store_results(folder: Path, model: str, file: Path, evaluation: "Evaluation") -> None:
