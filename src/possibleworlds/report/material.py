@@ -11,12 +11,21 @@ from possibleworlds.data.files import TRAINING_FILES, data_files
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS
-from possibleworlds.report.runs import Group, Run, find_runs, folders_with, grouped, select
-from possibleworlds.storage import sha256
+from possibleworlds.report.runs import (
+    POSSIBLEWORLDNET,
+    Group,
+    Run,
+    find_runs,
+    folders_with,
+    grouped,
+    permutation_pairs,
+    select,
+    worlds_series,
+)
 from possibleworlds.training.evaluations import digest, evaluation_key, split_key
 
 TESTS = tuple(name for name in SPLITS if name != "validate")
-POSSIBLEWORLDNET = "possibleworldnet"
+METHOD_NAMES = {"fourtuples": "4-tuples"}
 
 
 @dataclass(frozen=True)
@@ -31,13 +40,19 @@ class DataFolder:
     @cached_property
     def fingerprint(self) -> dict[str, str]:
         """The SHA-256 of the files that a network is trained with."""
-        return {path.name: sha256(path) for path in self.files if path.name in TRAINING_FILES}
+        return {path.name: digest(path) for path in self.files if path.name in TRAINING_FILES}
+
+    @property
+    def splits(self) -> list[Path]:
+        """The files that are splits of the paper, in its order."""
+        own = (file for file in self.files if file.stem in SPLITS)
+        return sorted(own, key=lambda file: SPLITS.index(file.stem))
 
     @property
     def train(self) -> dict[str, Any]:
         """The settings of the training data; empty where they are not known."""
-        by_name = {split["name"]: split for split in self.manifest.get("settings", [])}
-        return dict(by_name.get("train", {}))
+        splits = self.manifest.get("settings", [])
+        return next((split for split in splits if split["name"] == "train"), {})
 
     @property
     def method(self) -> str:
@@ -48,51 +63,6 @@ class DataFolder:
     def name(self) -> str:
         """The name of the data set: that of its folder."""
         return self.path.resolve().name
-
-
-def find_data(folders: Sequence[Path], data: Sequence[Path]) -> list[DataFolder]:
-    """Read the data folders beside the runs, and those that were named."""
-    for folder in data:
-        if not folder.is_dir():
-            raise UserError(f"{folder}: not a folder")
-    beside = [path for folder in folders for path in folders_with(folder, MANIFEST)]
-    distinct = {path.resolve(): path for path in (*beside, *data)}
-    return [
-        DataFolder(
-            path, data_files([path]), read_manifest(path) if (path / MANIFEST).exists() else {}
-        )
-        for path in distinct.values()
-    ]
-
-
-def best_validation(groups: Iterable[Group]) -> float:
-    """Find the best mean accuracy on validation data."""
-    return max(group.validation.mean for group in groups)
-
-
-def permutation_pairs(runs: Iterable[Run]) -> list[tuple[Group, Group]]:
-    """Find, for each network, groups with and without symbol permutation and otherwise equal."""
-    equal: dict[str, dict[bool, Group]] = {}
-    for group in grouped(run for run in runs if run.side == "both"):
-        rest = group.first.identity(without="permute_symbols")
-        equal.setdefault(rest, {})[bool(group.first.settings["permute_symbols"])] = group
-    best: dict[str, tuple[Group, Group]] = {}
-    for by_permutation in equal.values():
-        if len(by_permutation) == 2:
-            pair = by_permutation[True], by_permutation[False]
-            model = pair[0].model
-            if model not in best or best_validation(pair) > best_validation(best[model]):
-                best[model] = pair
-    return list(best.values())
-
-
-def worlds_series(runs: Iterable[Run]) -> list[Group]:
-    """Find the largest set of groups that differ in the number of worlds alone, in its order."""
-    series: dict[str, list[Group]] = {}
-    for group in grouped(run for run in runs if run.model == POSSIBLEWORLDNET):
-        series.setdefault(group.first.identity(without="worlds"), []).append(group)
-    largest = max(series.values(), key=lambda s: (len(s), best_validation(s)), default=[])
-    return sorted(largest, key=lambda group: group.first.worlds) if len(largest) > 1 else []
 
 
 @dataclass(frozen=True)
@@ -159,19 +129,41 @@ class Material:
     @property
     def used(self) -> list[Run]:
         """Every run that a number of the report comes from."""
-        compared = [group for pair in self.permutation_pairs for group in pair]
+        compared = [group for pair in self.permutation_pairs for group in reversed(pair)]
         groups = [*self.groups, *self.worlds_series, *compared, *self.one_sided]
         return list({run.path: run for group in groups for run in group.runs}.values())
 
     def folder_of(self, run: Run) -> DataFolder | None:
         """Find the folder of the data that a run was trained on."""
-        return next((f for f in self.folders if f.fingerprint == run.data), None)
+        return next((f for f in self.folders if f.fingerprint == run.record.data), None)
+
+    def data_name(self, run: Run) -> str:
+        """Name the training data of a run: by folder and method, else by fingerprint."""
+        if folder := self.folder_of(run):
+            method = METHOD_NAMES.get(folder.method, folder.method)
+            return f"{folder.name} ({method})" if method else folder.name
+        return f"data {next(iter(run.record.data.values()), 'unknown')[:8]}"
+
+
+def find_data(folders: Sequence[Path], data: Sequence[Path]) -> list[DataFolder]:
+    """Read the data folders beside the runs, and those that were named."""
+    for folder in data:
+        if not folder.is_dir():
+            raise UserError(f"{folder}: not a folder")
+    beside = [path for folder in folders for path in folders_with(folder, MANIFEST)]
+    distinct = {path.resolve(): path for path in (*beside, *data)}
+    return [
+        DataFolder(
+            path, data_files([path]), read_manifest(path) if (path / MANIFEST).exists() else {}
+        )
+        for path in distinct.values()
+    ]
 
 
 def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:
     """Compute the SHA-256 of each file, by the key of evaluations on it."""
     files: dict[str, Path] = {}
-    for file in (f for folder in folders for f in folder.files if f.stem in SPLITS):
+    for file in (file for folder in folders for file in folder.splits):
         same = files.setdefault(evaluation_key(file), file)
         if digest(same) != digest(file):
             raise UserError(f"{same} and {file} differ and are both called {evaluation_key(file)}")

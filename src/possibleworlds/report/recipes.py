@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass
 from shlex import join
 from typing import Any
 
+import possibleworlds
 from possibleworlds.data.splits import PRESETS
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.report.material import DataFolder, Material
+from possibleworlds.report.page import Code, Part, code, duration, text
 from possibleworlds.report.runs import Run
 from possibleworlds.training.evaluations import digest, evaluation_key, split_key
 from possibleworlds.training.settings import RunSettings
@@ -24,8 +26,8 @@ class RunRecipe:
     command: str
     seed: int
     settings: dict[str, Any]
-    version: str | None
-    torch: str | None
+    version: str
+    torch: str
     data: dict[str, str]
     metrics: dict[str, float]
     evaluated: dict[str, str | None]  # the SHA-256 of each file, by the key of the evaluation
@@ -34,38 +36,25 @@ class RunRecipe:
 
 def recipe(run: Run, material: Material) -> RunRecipe:
     """Write down how a run can be repeated."""
-    folder = material.folder_of(run)
+    record, folder = run.record, material.folder_of(run)
     data = str(folder.path) if folder else "DATA"
-    words = ["possibleworlds", "train", run.model, "--data", data, "--out", "RUN"]
+    words = ["possibleworlds", "train", record.model, "--data", data, "--out", "RUN"]
     for name, value in changed_settings(run).items():
         words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
     return RunRecipe(
         run=str(run.path),
         name=run.path.name,
-        model=run.model,
-        command=join([*words, "--seed", str(run.seed)]),
-        seed=run.seed,
+        model=record.model,
+        command=join([*words, "--seed", str(record.seed)]),
+        seed=record.seed,
         settings=run.settings,
-        version=run.versions["version"],
-        torch=run.versions["torch"],
-        data=run.data,
+        version=record.version,
+        torch=record.torch,
+        data=record.data,
         metrics=run.metrics,
         evaluated={key: result.get("sha256") for key, result in run.evaluations.items()},
         evaluate=evaluate_commands(run, material.folders),
     )
-
-
-def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
-    """Write the commands that evaluate a run as it was, one for each number of worlds."""
-    paths = {evaluation_key(file): str(file) for folder in folders for file in folder.files}
-    files_by_worlds: dict[str, list[str]] = {}
-    for key in sorted(run.evaluations):
-        name, worlds = split_key(key)
-        files_by_worlds.setdefault(worlds, []).append(paths.get(name, f"{name}.txt"))
-    return [
-        join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", n] if n else [])])
-        for n, files in sorted(files_by_worlds.items(), key=lambda item: int(item[0] or 0))
-    ]
 
 
 def changed_settings(run: Run) -> dict[str, Any]:
@@ -73,14 +62,23 @@ def changed_settings(run: Run) -> dict[str, Any]:
 
     Only registered networks have known defaults: a report imports no class that a file names.
     """
-    if run.model not in names():
+    if run.record.model not in names():
         return run.settings
-    default = RunSettings.read(resolve(run.model), {}).flat()
-    return {
-        name: value
-        for name, value in run.settings.items()
-        if name not in default or default[name] != value
-    }
+    default = RunSettings.read(resolve(run.record.model), {}).flat().items()
+    return {name: value for name, value in run.settings.items() if (name, value) not in default}
+
+
+def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
+    """Write the commands that evaluate a run as it was, one for each number of worlds."""
+    paths = {evaluation_key(file): str(file) for folder in folders for file in folder.files}
+    files_by_worlds: dict[int, list[str]] = {}
+    for key in sorted(run.evaluations):
+        name, worlds = split_key(key)
+        files_by_worlds.setdefault(int(worlds or 0), []).append(paths.get(name, f"{name}.txt"))
+    return [
+        join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", str(n)] if n else [])])
+        for n, files in sorted(files_by_worlds.items())
+    ]
 
 
 def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
@@ -88,13 +86,13 @@ def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
     if not (train := folder.train):
         return ""
     words = ["possibleworlds", "generate", str(folder.path), "--seed", str(folder.manifest["seed"])]
-    presets = {
-        name: json.loads(json.dumps([asdict(split) for split in splits]))
+    presets = [
+        name
         for name, splits in PRESETS.items()
-    }
-    preset = [name for name, splits in presets.items() if splits == folder.manifest["settings"]]
-    if preset:
-        words += ["--preset", *preset]
+        if json.loads(json.dumps([asdict(s) for s in splits])) == folder.manifest["settings"]
+    ]
+    if presets:
+        words += ["--preset", *presets]
     else:
         words += ["--rows", str(train["rows"]), "--method", train["method"]]
         for name in ("variables", "operators"):
@@ -103,3 +101,26 @@ def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
     for pruned in folder.manifest.get("pruned_against", []):
         words += ["--prune-against", paths.get(pruned["sha256"], pruned["file"])]
     return join(words)
+
+
+def repeat_section(recipes: Sequence[RunRecipe], material: Material) -> list[Part]:
+    """Show how to repeat every number."""
+    version, command = possibleworlds.__version__, code(material.request.command)
+    parts: list[Part] = [text("how to repeat", version=version, command=command)]
+    for folder in material.folders:
+        if made_by := generate_command(folder, material.folders):
+            lines = [f"# {file} {sha}" for file, sha in folder.fingerprint.items()]
+            parts.append(Code(f"data: {folder.name}", "\n".join([*lines, made_by])))
+    for made in recipes:
+        metrics = made.metrics
+        lines = [
+            f"# version {made.version}, torch {made.torch}, {duration(metrics['seconds'])}; "
+            f"step {metrics['best_step']:,} of {metrics['step']:,} was kept, "
+            f"{metrics['validation']:.2%} of validation",
+            f"# {' '.join(f'{name}={value}' for name, value in made.settings.items())}",
+            *(f"# {file} {sha}" for file, sha in made.data.items()),
+            made.command,
+            *made.evaluate,
+        ]
+        parts.append(Code(f"{made.model}, seed {made.seed}: {made.name}", "\n".join(lines)))
+    return parts

@@ -1,20 +1,31 @@
-"""The report: material, tables, sections and one page."""
+"""The report: the numbers of every question, its section, and one page."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
+import possibleworlds
+from possibleworlds.data.statistics import FileStatistics, as_json
 from possibleworlds.errors import UserError
 from possibleworlds.models.registry import names
-from possibleworlds.paper import SPLITS, WORLDS
+from possibleworlds.paper import WORLDS
 from possibleworlds.parallel import StopRequestedError, ordered_map
-from possibleworlds.report import appendix
-from possibleworlds.report import sections as sections_of
+from possibleworlds.report import (
+    comparisons,
+    datasets,
+    errors,
+    recipes,
+    results,
+    sizes,
+    summary,
+    worlds,
+)
 from possibleworlds.report.material import Material, ReportRequest
-from possibleworlds.report.page import Picture, to_html, to_markdown
+from possibleworlds.report.page import Picture, Sections, to_html, to_markdown
 from possibleworlds.report.runs import Group
-from possibleworlds.report.tables import SAMPLED_SPLITS, collect
 from possibleworlds.storage import write_text
 from possibleworlds.training.evaluations import (
     EvaluationTask,
@@ -23,30 +34,34 @@ from possibleworlds.training.evaluations import (
     store,
 )
 
+TITLE = "Can neural networks understand logical entailment?"
 PAGE = "report.html"
 
 
 def pending_evaluations(material: Material) -> list[EvaluationTask]:
     """List what the runs that the report compares were not evaluated on."""
-    files = [file for folder in material.test_folders for file in folder.files]
-    files = [file for file in files if file.stem in SPLITS]
-    easy = [file for file in files if file.stem == "test_easy"]
+    files = [file for folder in material.test_folders for file in folder.splits]
     pending: dict[EvaluationTask, None] = {}
 
-    def add(groups: Iterable[Group], files: Sequence[Path], worlds: int | None = None) -> None:
+    def add(groups: Iterable[Group], files: list[Path], count: int | None = None) -> None:
         # A class that a run folder names is not imported for a report.
-        for run in (run for group in groups for run in group.runs if run.model in names()):
-            pending.update(dict.fromkeys(pending_tasks(run.path, files, worlds)))
+        for run in (run for group in groups for run in group.runs if group.model in names()):
+            pending.update(dict.fromkeys(pending_tasks(run.path, files, count)))
+
+    def called(files: Iterable[Path], *splits: str) -> list[Path]:
+        return [file for file in files if file.stem in splits]
 
     add(material.groups, files)
-    add((group for pair in material.permutation_pairs for group in pair), easy)
+    add(
+        (group for pair in material.permutation_pairs for group in pair), called(files, "test_easy")
+    )
     if material.possibleworldnet:
-        some = [file for file in files if file.stem in ("validate", *SAMPLED_SPLITS)]
-        for worlds in WORLDS:
-            add([material.possibleworldnet], some, worlds)
+        some = called(files, "validate", *worlds.SAMPLED_SPLITS)
+        for count in WORLDS:
+            add([material.possibleworldnet], some, count)
     for group in material.one_sided:
         if own := material.folder_of(group.first):
-            add([group], [file for file in own.files if file.stem == "test_easy"])
+            add([group], called(own.files, "test_easy"))
     return list(pending)
 
 
@@ -72,28 +87,68 @@ def evaluate(
 def write_report(request: ReportRequest, out: Path, log: Callable[[str], None]) -> Path:
     """Write report.html, report.md, report.json and the figures; give the page."""
     material = Material(request)
-    tables = collect(material, log)
-    sections = [
-        sections_of.summary_section(tables),
-        sections_of.results_section(tables, material),
-        sections_of.size_section(tables, material),
-        sections_of.errors_section(tables, material),
-        sections_of.sampling_section(tables, material),
-        sections_of.worlds_section(tables, material),
-        sections_of.permutation_section(tables),
-        sections_of.curves_section(tables, material),
-        sections_of.one_sided_section(tables),
-        appendix.data_section(tables, material),
-        appendix.repeat_section(tables, material),
-    ]
+    for folder in material.folders:
+        log(f"reading {folder.path}")
+    numbers, sections = compose(material)
     try:
         (out / "figures").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from None
-    for part in (part for section in sections for part in section.parts):
+    for part in (part for parts in sections.values() for part in parts):
         if isinstance(part, Picture):
             write_text(out / part.file, part.svg())
-    write_text(out / "report.json", tables.to_json())
-    write_text(out / "report.md", to_markdown(tables.title, sections))
-    write_text(out / PAGE, to_html(tables.title, sections))
+    write_text(out / "report.json", json.dumps(numbers, indent=1, default=plain) + "\n")
+    write_text(out / "report.md", to_markdown(TITLE, sections))
+    write_text(out / PAGE, to_html(TITLE, sections))
     return out / PAGE
+
+
+def plain(value: Any) -> dict[str, Any]:
+    """Give a row of a table as JSON values."""
+    return as_json(value) if isinstance(value, FileStatistics) else vars(value)
+
+
+def compose(material: Material) -> tuple[dict[str, Any], Sections]:
+    """Compute the numbers of a report, as report.json has them, and its sections."""
+    groups, one_each = material.groups, material.one_each
+    rows = [results.result_row(group, material) for group in groups]
+    trained = worlds.worlds_in_training(material.worlds_series)
+    evaluated = worlds.worlds_in_evaluation(material.possibleworldnet)
+    sampled = worlds.sampling_rows(material, evaluated)
+    by_size = sizes.size_rows(one_each)
+    wrong = [row for group in one_each for row in errors.error_rows(group, material)]
+    permuted = [comparisons.permutation_row(*pair) for pair in material.permutation_pairs]
+    curves = comparisons.learning_curves(one_each)
+    one_sided = comparisons.one_sided_rows(material)
+    data = [datasets.data_row(folder) for folder in material.folders]
+    repeat = [recipes.recipe(run, material) for run in material.used]
+    numbers = {
+        "title": TITLE,
+        "version": possibleworlds.__version__,
+        "command": material.request.command,
+        "note": material.request.note,
+        "results": rows,
+        "worlds": {"in_training": trained, "in_evaluation": evaluated},
+        "sampling": sampled,
+        "by_size": by_size,
+        "permutation": permuted,
+        "learning_curves": curves,
+        "one_sided": one_sided,
+        "errors": wrong,
+        "data": data,
+        "repeat": repeat,
+    }
+    sections = {
+        "In short": summary.summary_section(rows, sampled, material.request.note),
+        "Results": results.results_section(rows, sampled, material),
+        "What generalises where": sizes.size_section(by_size, material),
+        "A gallery of errors": errors.errors_section(wrong, material),
+        "Sampling the truth table instead": worlds.sampling_section(sampled, material),
+        "The number of worlds": worlds.worlds_section(trained, evaluated, material),
+        "Symbol permutation": comparisons.permutation_section(permuted),
+        "Learning curves": comparisons.curves_section(curves, material),
+        "One side alone": comparisons.one_sided_section(one_sided),
+        "The data": datasets.data_section(data, material),
+        "How to repeat this": recipes.repeat_section(repeat, material),
+    }
+    return numbers, sections

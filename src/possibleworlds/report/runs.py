@@ -5,11 +5,11 @@ sweep only the runs that it has selected may stand in the results.
 """
 
 import json
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache, cached_property
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from possibleworlds.errors import UserError
@@ -17,13 +17,13 @@ from possibleworlds.experiments.selection import rank_settings
 from possibleworlds.experiments.sweep import selected_runs
 from possibleworlds.experiments.trials import FAILED
 from possibleworlds.models.registry import names
+from possibleworlds.models.settings import LARGEST
 from possibleworlds.paper import SPLITS
-from possibleworlds.training.checkpoint import RUN, RunRecord, read_history, read_run
+from possibleworlds.training.checkpoint import RUN, HistoryLine, RunRecord, read_history, read_run
 from possibleworlds.training.evaluation import interval
-from possibleworlds.training.evaluations import Evaluations, are_numbers, read_evaluations
+from possibleworlds.training.evaluations import Evaluations, read_evaluations
 
-NUMBERS = "batch_size", "permute_symbols"
-"""The settings of the training that a report uses."""
+POSSIBLEWORLDNET = "possibleworldnet"
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class SeedMean:
     def of(cls, values: Iterable[float], rows: int | None = None) -> "SeedMean":
         """Compute mean and standard deviation, and the interval of an accuracy on some rows."""
         each = list(values)
-        mean = statistics.fmean(each)
-        spread = statistics.stdev(each) if len(each) > 1 else None
+        mean = fmean(each)
+        spread = stdev(each) if len(each) > 1 else None
         # Seeds are evaluated on the same rows, so that more seeds do not make it narrower.
         return cls(mean, spread, each, interval(round(mean * rows), rows) if rows else None)
 
@@ -60,13 +60,10 @@ class Run:
     """A finished run."""
 
     path: Path
-    model: str
-    seed: int
+    record: RunRecord
     settings: dict[str, Any]  # of the network and of its training, by name
-    data: dict[str, str]  # the SHA-256 of each file of the training data
     metrics: dict[str, float]
-    versions: dict[str, Any]  # of this package and of torch
-    history: list[CurvePoint]
+    history: list[HistoryLine]
     evaluations: Evaluations
     selected: bool  # not where a sweep has selected others
 
@@ -75,18 +72,10 @@ class Run:
         """The side of a pair that the network sees: both, left or right."""
         return str(self.settings.get("side", "both"))
 
-    @property
-    def worlds(self) -> int:
-        """The number of worlds that the network was trained with."""
-        worlds = self.settings.get("worlds")
-        if not isinstance(worlds, int):
-            raise UserError(f"{self.path / RUN} has no number for worlds")
-        return worlds
-
     def identity(self, without: str = "") -> str:
         """Write down all that decides the result except the seed, and except one setting."""
         settings = {name: value for name, value in self.settings.items() if name != without}
-        return json.dumps([self.model, settings, self.data], sort_keys=True)
+        return json.dumps([self.record.model, settings, self.record.data], sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -103,17 +92,17 @@ class Group:
     @property
     def model(self) -> str:
         """The name of the network."""
-        return self.first.model
+        return self.first.record.model
 
     @property
     def data_key(self) -> str:
         """The training data, as something to compare."""
-        return json.dumps(self.first.data, sort_keys=True)
+        return json.dumps(self.first.record.data, sort_keys=True)
 
     @property
     def seeds(self) -> list[int]:
         """The seeds of the runs."""
-        return [run.seed for run in self.runs]
+        return [run.record.seed for run in self.runs]
 
     @property
     def validation(self) -> SeedMean:
@@ -124,35 +113,31 @@ class Group:
         """Average a metric of the training."""
         return SeedMean.of(run.metrics[name] for run in self.runs)
 
-    def accuracy(self, key: str) -> SeedMean | None:
-        """Average the accuracy on a file, where all runs were evaluated on it."""
-        if not all(key in run.evaluations for run in self.runs):
-            return None
-        rows = self.first.evaluations[key].get("rows")
-        return SeedMean.of((run.evaluations[key]["accuracy"] for run in self.runs), rows)
-
     @cached_property
-    def keys(self) -> list[str]:
-        """The files on which all runs were evaluated."""
-        return [key for key in self.first.evaluations if self.accuracy(key)]
+    def accuracy(self) -> dict[str, SeedMean]:
+        """The mean accuracy on each file on which all runs were evaluated."""
+        return {
+            key: SeedMean.of((run.evaluations[key]["accuracy"] for run in self.runs), rows)
+            for key, rows in ((k, e.get("rows")) for k, e in self.first.evaluations.items())
+            if all(key in run.evaluations for run in self.runs)
+        }
 
     @cached_property
     def accuracy_by_source(self) -> dict[str, dict[str, SeedMean]]:
         """The accuracies on the paper's splits, by the folder of the files."""
         sources: dict[str, dict[str, SeedMean]] = {}
-        for key in self.keys:
+        for key, accuracy in self.accuracy.items():
             source, _, split = key.rpartition("/")
-            if split in SPLITS and (accuracy := self.accuracy(key)):
+            if split in SPLITS:
                 sources.setdefault(source, {})[split] = accuracy
         return sources
 
     @cached_property
     def curve(self) -> list[CurvePoint]:
         """The learning curve: means over seeds, evaluation by evaluation."""
-        together = zip(*(run.history for run in self.runs), strict=False)
         return [
-            CurvePoint(*map(statistics.fmean, zip(*map(astuple, points), strict=True)))
-            for points in together
+            CurvePoint(*(fmean(getattr(p, f.name) for p in points) for f in fields(CurvePoint)))
+            for points in zip(*(run.history for run in self.runs), strict=False)
         ]
 
 
@@ -166,7 +151,7 @@ def folders_with(folder: Path, name: str) -> Iterator[Path]:
 def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
     """Read the finished runs in folders, in a fixed order; and list the unfinished ones."""
     runs: dict[Path, Run] = {}
-    unfinished: list[Path] = []
+    unfinished: dict[Path, Path] = {}
     selection_of = cache(selected_runs)  # reads each sweep.json once
     for folder in folders:
         for path in folders_with(folder, RUN):
@@ -174,52 +159,50 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
             if (path / FAILED).exists():
                 continue
             if record.metrics is None or not record.metrics.finished:
-                unfinished.append(path)
+                unfinished[path.resolve()] = path
                 continue
             # Folders above the one that was named have no say.
             inside = [folder, *(parent for parent in path.parents if folder in parent.parents)]
-            selections = [names for p in inside if (names := selection_of(p)) is not None]
+            selections = [chosen for p in inside if (chosen := selection_of(p)) is not None]
             runs[path.resolve()] = Run(
-                path=path,
-                model=record.model,
-                seed=record.seed,
-                settings=settings_of(record, path),
-                data=record.data,
-                metrics=asdict(record.metrics),
-                versions={"version": record.version, "torch": record.torch},
-                history=[
-                    CurvePoint(line.step, line.seconds, line.validation)
-                    for line in read_history(path, record)
-                ],
-                evaluations=read_evaluations(path),
-                selected=all(path.name in names for names in selections),
+                path,
+                record,
+                settings_of(record, path),
+                asdict(record.metrics),
+                read_history(path, record),
+                read_evaluations(path),
+                selected=all(path.name in chosen for chosen in selections),
             )
     if not runs:
         listed = ", ".join(map(str, folders))
         raise UserError(f"{listed}: no finished run in it; `possibleworlds train` makes one")
-    return sorted(runs.values(), key=lambda run: (order_of(run.model), str(run.path))), unfinished
+
+    def order(run: Run) -> tuple[int, str, str]:
+        """The paper's order, then other networks by name."""
+        known, model = names(), run.record.model
+        return known.index(model) if model in known else len(known), model, str(run.path)
+
+    return sorted(runs.values(), key=order), list(unfinished.values())
 
 
 def settings_of(record: RunRecord, path: Path) -> dict[str, Any]:
     """Give all settings of a run; raise UserError if it lacks what a report needs."""
     settings = record.flat_settings
-    for name in NUMBERS:
-        if not are_numbers([settings.get(name)]):
+    smallest = {"batch_size": 1, "permute_symbols": 0}
+    if record.model == POSSIBLEWORLDNET:
+        smallest["worlds"] = 1
+    for name, low in smallest.items():
+        value = settings.get(name)
+        if not isinstance(value, int) or not low <= value <= LARGEST:
             raise UserError(f"{path / RUN} has no number for {name}")
     return settings
-
-
-def order_of(model: str) -> tuple[int, str]:
-    """Give the sort key of a network: the paper's order, then others by name."""
-    known = names()
-    return (known.index(model) if model in known else len(known)), model
 
 
 def grouped(runs: Iterable[Run]) -> list[Group]:
     """Put runs together that differ in the seed alone, one for each seed."""
     groups: dict[str, dict[int, Run]] = {}
     for run in runs:
-        groups.setdefault(run.identity(), {}).setdefault(run.seed, run)
+        groups.setdefault(run.identity(), {}).setdefault(run.record.seed, run)
     return [Group([by_seed[seed] for seed in sorted(by_seed)]) for by_seed in groups.values()]
 
 
@@ -232,3 +215,33 @@ def select(runs: Iterable[Run]) -> list[Group]:
         groups[rank_settings({i: g.validation.values for i, g in enumerate(groups)})[0]]
         for groups in candidates.values()
     ]
+
+
+def series(runs: Iterable[Run], setting: str) -> list[list[Group]]:
+    """Put groups together that differ in one setting alone, in its order."""
+    alike: dict[str, list[Group]] = {}
+    for group in grouped(runs):
+        alike.setdefault(group.first.identity(without=setting), []).append(group)
+    return [sorted(groups, key=lambda g: g.first.settings[setting]) for groups in alike.values()]
+
+
+def best_validation(groups: Iterable[Group]) -> float:
+    """Find the best mean accuracy on validation data."""
+    return max(group.validation.mean for group in groups)
+
+
+def permutation_pairs(runs: Iterable[Run]) -> list[list[Group]]:
+    """Find, for each network, groups without and with symbol permutation and otherwise equal."""
+    best: dict[str, list[Group]] = {}
+    for pair in series((run for run in runs if run.side == "both"), "permute_symbols"):
+        kept = best.get(pair[0].model, [])
+        if len(pair) == 2 and (not kept or best_validation(pair) > best_validation(kept)):
+            best[pair[0].model] = pair
+    return list(best.values())
+
+
+def worlds_series(runs: Iterable[Run]) -> list[Group]:
+    """Find the largest set of groups that differ in the number of worlds alone, in its order."""
+    found = series((run for run in runs if run.record.model == POSSIBLEWORLDNET), "worlds")
+    largest = max(found, key=lambda groups: (len(groups), best_validation(groups)), default=[])
+    return largest if len(largest) > 1 else []

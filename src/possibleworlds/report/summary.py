@@ -1,36 +1,46 @@
 """What was found, in a few sentences made from the tables."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 
-from possibleworlds.report.figures import FAMILIES, family_of
-from possibleworlds.report.material import POSSIBLEWORLDNET, TESTS
-from possibleworlds.report.page import code, listed
-from possibleworlds.report.rows import ResultRow
-from possibleworlds.report.tables import SAMPLED_SPLITS, Tables
+from possibleworlds.report.figures import FAMILIES, OTHERS, family_of
+from possibleworlds.report.material import TESTS
+from possibleworlds.report.page import Part, code, listed, text
+from possibleworlds.report.results import ResultRow
+from possibleworlds.report.runs import POSSIBLEWORLDNET, SeedMean
+from possibleworlds.report.worlds import SAMPLED_SPLITS, USUAL_ROWS, SamplingRow
 
-USUAL_WORLDS = 64
-SINGULAR = {
-    "bags": "bag of words",
-    "sequences": "sequence network",
-    "trees": "tree network",
-    "worlds": "network with worlds",
-}
+Accuracies = list[tuple[ResultRow, dict[str, SeedMean]]]
+"""The rows of the results with their accuracies on one data set."""
 
 
-def summarise(tables: Tables) -> list[str]:
+def summary_section(
+    results: Sequence[ResultRow], sampling: Iterable[SamplingRow], note: str
+) -> list[Part]:
+    """Say what was found."""
+    sentences = summarise(results, sampling) or [text("nothing found")]
+    return [*sentences, *([text("note", note=note)] if note else [])]
+
+
+def summarise(results: Sequence[ResultRow], sampling: Iterable[SamplingRow]) -> list[str]:
     """Write the sentences for which there are results."""
-    sources = Counter(source for row in tables.results for source in row.accuracy)
+    sources = Counter(source for row in results for source in row.accuracy)
     if not sources:
         return []
     source = sources.most_common(1)[0][0]
-    rows = [row for row in tables.results if row.accuracy.get(source, {}).keys() & set(TESTS)]
+    rows = [(row, row.accuracy[source]) for row in results if source in row.accuracy]
+    rows = [(row, accuracy) for row, accuracy in rows if accuracy.keys() & set(TESTS)]
+    sampled = {
+        row.file.rpartition("/")[2]: row
+        for row in sampling
+        if row.file.rpartition("/")[0] == source and row.count == USUAL_ROWS
+    }
     return [
         *best_network(rows, source),
-        *against_the_paper(rows, source),
-        *families(rows, source),
-        *sampling(tables, source),
+        *against_the_paper(rows),
+        *families(rows),
+        *random_rows(sampled),
     ]
 
 
@@ -49,82 +59,76 @@ def short(split: str) -> str:
     return split.removeprefix("test_")
 
 
-def best_network(rows: list[ResultRow], source: str) -> Iterator[str]:
+def best_network(rows: Accuracies, source: str) -> Iterator[str]:
     """Name the most accurate network, over the test sets on which all were evaluated."""
-    common = [split for split in TESTS if all(split in row.accuracy[source] for row in rows)]
+    common = [split for split in TESTS if all(split in accuracy for _, accuracy in rows)]
     if len(rows) < 2 or not common:
         return
-
-    def mean(row: ResultRow) -> float:
-        return fmean(row.accuracy[source][split].mean for split in common)
-
-    first, second = sorted(rows, key=mean, reverse=True)[:2]
-    by_split = {split: first.accuracy[source][split].mean for split in common}
-    worst = min(by_split, key=lambda split: by_split[split])
-    yield (
-        f"Of {len(rows)} networks, **{code(first.model)}** is the most accurate on "
-        f"{code(source)}: {percent(mean(first))} on average over "
-        f"{listed([short(s) for s in common])}, and at least {percent(by_split[worst])} "
-        f"({short(worst)}); next is {code(second.model)} with {percent(mean(second))}."
+    means = [(fmean(on[split].mean for split in common), row.model, on) for row, on in rows]
+    (best, first, on), (next_best, second, _), *_ = sorted(means, key=lambda m: -m[0])
+    worst = min(common, key=lambda split: on[split].mean)
+    yield text(
+        "best network",
+        networks=len(rows),
+        first=code(first),
+        source=code(source),
+        mean=percent(best),
+        sets=listed([short(split) for split in common]),
+        lowest=percent(on[worst].mean),
+        worst=short(worst),
+        second=code(second),
+        mean_of_second=percent(next_best),
     )
 
 
-def against_the_paper(rows: list[ResultRow], source: str) -> Iterator[str]:
+def against_the_paper(rows: Accuracies) -> Iterator[str]:
     """Compare with the paper's figures, wherever it has one."""
     gaps = {
         f"{code(row.model)} on {short(split)}": value.mean - row.paper[split]
-        for row in rows
+        for row, accuracy in rows
         if row.paper
-        for split, value in row.accuracy[source].items()
+        for split, value in accuracy.items()
     }
-    if not gaps:
-        return
-    ahead = sum(gap >= 0 for gap in gaps.values())
-    low, high = min(gaps, key=lambda name: gaps[name]), max(gaps, key=lambda name: gaps[name])
-    yield (
-        f"{ahead} of {len(gaps)} accuracies reach the paper's, which are on its own sets: furthest "
-        f"ahead is {high} ({points(gaps[high])} points), furthest behind {low} "
-        f"({points(gaps[low])})."
-    )
+    if gaps:
+        best, worst = max(gaps, key=gaps.__getitem__), min(gaps, key=gaps.__getitem__)
+        lead, lag = points(gaps[best]), points(gaps[worst])
+        ahead = sum(gap >= 0 for gap in gaps.values())
+        yield text(
+            "against the paper",
+            ahead=ahead,
+            all=len(gaps),
+            best=best,
+            lead=lead,
+            worst=worst,
+            lag=lag,
+        )
 
 
-def families(rows: list[ResultRow], source: str) -> Iterator[str]:
+def families(rows: Accuracies) -> Iterator[str]:
     """Say where the best network of each family breaks down."""
     falls = []
-    for family in FAMILIES:
-        own = [row.accuracy[source] for row in rows if family_of(row.model) == family]
-        sets = [split for split in TESTS if split != "test_exam" and any(split in r for r in own)]
-        if len(sets) < 2 or sets[0] != TESTS[0]:
-            continue
-        best = {split: max(r[split].mean for r in own if split in r) for split in sets}
-        worst = min(best, key=lambda split: best[split])
-        first = 100 * best[sets[0]]
-        falls.append(
-            f"from {first:.1f} to {percent(best[worst])} for the best {SINGULAR[family]} "
-            f"({short(worst)})"
-        )
+    for family, (_, singular, _) in FAMILIES.items():
+        own = [accuracy for row, accuracy in rows if family_of(row.model) == family]
+        best = {
+            split: max(on[split].mean for on in own if split in on)
+            for split in TESTS
+            if split != "test_exam" and any(split in on for on in own)
+        }
+        if len(best) > 1 and TESTS[0] in best and family != OTHERS:
+            worst = min(best, key=best.__getitem__)
+            fall = f"from {100 * best[TESTS[0]]:.1f} to {percent(best[worst])}"
+            falls.append(f"{fall} for the best {singular} ({short(worst)})")
     if falls:
-        yield (
-            f"From {short(TESTS[0])} to the set where it is lowest, accuracy goes {listed(falls)}; "
-            "guessing gives 50 %."
-        )
+        yield text("families", first=short(TESTS[0]), falls=listed(falls))
 
 
-def sampling(tables: Tables, source: str) -> Iterator[str]:
+def random_rows(rows: dict[str, SamplingRow]) -> Iterator[str]:
     """Compare random rows of the truth table with the network that has as many worlds."""
-    rows = {
-        row.file.rpartition("/")[2]: row
-        for row in tables.sampling
-        if row.file.rpartition("/")[0] == source and row.count == USUAL_WORLDS
-    }
-    sets = [split for split in SAMPLED_SPLITS if split in rows]
-    if not sets:
-        return
-    random = listed([f"{percent(rows[s].sampling)} on {short(s)}" for s in sets])
-    networks = [(s, rows[s].network) for s in sets]
-    compared = listed([f"{percent(value.mean)} on {short(s)}" for s, value in networks if value])
-    end = f"; {code(POSSIBLEWORLDNET)} with as many worlds reaches {compared}" if compared else ""
-    yield (
-        f"Without any network, looking for a countermodel in {USUAL_WORLDS} random rows of the "
-        f"truth table reaches {random}{end}."
-    )
+    own = [(short(split), rows[split]) for split in SAMPLED_SPLITS if split in rows]
+    if own:
+        sampled = listed([f"{percent(row.sampling)} on {split}" for split, row in own])
+        network = [f"{percent(r.network.mean)} on {split}" for split, r in own if r.network]
+        if network:
+            name = code(POSSIBLEWORLDNET)
+            sampled += f"; {name} with as many worlds reaches {listed(network)}"
+        yield text("random rows", rows=USUAL_ROWS, sampled=f"{sampled}.")

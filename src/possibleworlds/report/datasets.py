@@ -1,0 +1,103 @@
+"""The data: the paper's Table 1 beside ours, and its tables of superficial features."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from possibleworlds import paper
+from possibleworlds.data.files import read_pairs
+from possibleworlds.data.statistics import (
+    NEW_VARIABLES,
+    SIDES,
+    FileStatistics,
+    as_in_table_1,
+    file_statistics,
+    split_statistics,
+)
+from possibleworlds.report.material import DataFolder, Material
+from possibleworlds.report.page import Cell, Part, Table, code, text
+
+BIAS_ROWS = 50_000
+"""As many rows as in the paper's Tables 3 and 4, since chi-squared grows with them."""
+
+
+@dataclass(frozen=True)
+class DataRow:
+    """A data set: Table 1 for its files, and the biases of its training data."""
+
+    name: str
+    method: str
+    table_1: dict[str, dict[str, float]]
+    biases: FileStatistics | None
+
+
+def data_row(folder: DataFolder) -> DataRow:
+    """Compute Table 1 for a folder, and the bias tables for the start of its training data."""
+    files = {file.stem: file for file in sorted(folder.files, key=lambda file: order(file.stem))}
+    lines = {
+        name: as_in_table_1(name, split_statistics(read_pairs(file)))._asdict()
+        for name, file in files.items()
+    }
+    first = islice(read_pairs(files["train"]), BIAS_ROWS) if "train" in files else None
+    return DataRow(folder.name, folder.method, lines, file_statistics(first) if first else None)
+
+
+def order(name: str) -> tuple[int, str]:
+    """Give the sort key of a file: the order of Table 1, then others by name."""
+    known = list(paper.TABLE_1)
+    return (known.index(name) if name in known else len(known)), name
+
+
+def data_section(rows: Sequence[DataRow], material: Material) -> list[Part]:
+    """Show Table 1 and the bias tables."""
+    if not rows:
+        return [text("no data", command=code(f"{material.request.command} --data DATA"))]
+    biases = [part for row in rows if row.biases for part in bias_parts(row, row.biases)]
+    return [text("table 1"), table_1(rows), *biases]
+
+
+def number(value: float, digits: int = 2, muted: bool = False) -> Cell:
+    """Show a number with some digits."""
+    return Cell(f"{value:,.{digits}f}", value, muted=muted)
+
+
+def table_1(rows: Sequence[DataRow]) -> Table:
+    """Put the paper's Table 1 beside ours."""
+    lines: list[list[Cell]] = []
+    for split in sorted({split for row in rows for split in row.table_1}, key=order):
+        sources: list[tuple[str, Iterable[float], bool]] = [
+            (row.name, row.table_1[split].values(), False) for row in rows if split in row.table_1
+        ]
+        sources += [("paper", paper.TABLE_1[split], True)] if split in paper.TABLE_1 else []
+        for name, values, muted in sources:
+            numbers = zip(values, (0, 2, 2, 2, 1), strict=True)
+            cells = [number(value, digits, muted) for value, digits in numbers]
+            lines.append([Cell(split), Cell(name, muted=muted), *cells])
+    columns = ["split", "of", "rows", "variables", "operators", "length", "2^variables"]
+    return Table(columns, lines, words=2)
+
+
+def bias_parts(row: DataRow, biases: FileStatistics) -> list[Part]:
+    """Show whether superficial features tell positives from negatives, and heuristics."""
+    published = {"naive": paper.TABLE_3, "fourtuples": paper.TABLE_4}.get(row.method, {})
+    lines = []
+    for name, sides in biases.features.items():
+        line = [Cell(name)]
+        for i, side in enumerate(SIDES):
+            theirs = published.get(name, ())[4 * i :][:4]
+            if name == NEW_VARIABLES and side == "B":
+                theirs = paper.NEW_VARIABLES.get(row.method, ())
+            ours = sides.get(side)
+            line += (
+                [*map(number, ours.means), number(ours.chi_squared, 1)] if ours else [Cell("")] * 3
+            )
+            line.append(number(theirs[2], 1, muted=True) if theirs else Cell(""))
+        lines.append(line)
+    right = enumerate(biases.heuristics_right, 1)
+    guesses = ", ".join(f"H{i} {count / biases.rows:.1%}" for i, count in right)
+    rows = {"rows": f"{biases.rows:,}", "paper_rows": f"{BIAS_ROWS:,}"}
+    sides_columns = [name for side in SIDES for name in (f"{side}+", f"{side}−", "χ²", "χ², paper")]
+    return [
+        text("biases", name=code(row.name), guesses=guesses, **rows),
+        Table(["feature", *sides_columns], lines),
+    ]

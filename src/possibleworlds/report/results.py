@@ -1,0 +1,113 @@
+"""The main table: the accuracy of each network on every split, beside the paper's."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from possibleworlds.paper import SPLITS, TABLE_2
+from possibleworlds.report.cells import as_cell, best_of_columns, network_cell, table, time_cell
+from possibleworlds.report.material import Material
+from possibleworlds.report.page import Cell, Part, Table, code, listed, text
+from possibleworlds.report.runs import Group, SeedMean
+from possibleworlds.report.worlds import USUAL_ROWS, SamplingRow
+
+IN_TRAINING = "validation in training"
+"""Stands for a data set where a run was evaluated on none."""
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """The accuracy of a network, trained on some data, on all splits."""
+
+    model: str
+    trained_on: str
+    seeds: list[int]
+    validation: SeedMean
+    accuracy: dict[str, dict[str, SeedMean]]  # by the name of the data set, then by split
+    paper: dict[str, float] | None
+    parameters: int
+    seconds: SeedMean
+    pairs_per_second: SeedMean
+
+
+def result_row(group: Group, material: Material) -> ResultRow:
+    """Put the accuracies of a group beside the paper's."""
+    paper = {split: percent / 100 for split, percent in TABLE_2.get(group.model, {}).items()}
+    return ResultRow(
+        model=group.model,
+        trained_on=material.data_name(group.first),
+        seeds=group.seeds,
+        validation=group.validation,
+        accuracy=group.accuracy_by_source,
+        paper=paper or None,
+        parameters=int(group.metric("parameters").mean),
+        seconds=group.metric("seconds"),
+        pairs_per_second=group.metric("pairs_per_second"),
+    )
+
+
+def results_section(
+    rows: Sequence[ResultRow], sampling: Sequence[SamplingRow], material: Material
+) -> list[Part]:
+    """Show the table of results, and what is to be known of it."""
+    if not rows:
+        return [text("no results")]
+    several = any(len(row.seeds) > 1 for row in rows)
+    each = "a mean ± the standard deviation over seeds" if several else "of one seed"
+    parts: list[Part] = [text("results", several=each, settings=len(rows), runs=len(material.runs))]
+    sources = dict.fromkeys(source for row in rows for source in row.accuracy)
+    for source in sources or [IN_TRAINING]:
+        title = f"On {code(source)}" if sources else source
+        parts += [f"**{title}**", results_table(rows, source, sampling)]
+    if not all(row.accuracy for row in rows):
+        parts.append(text("not evaluated", command=code(material.evaluate_command)))
+    digests: dict[str, set[str]] = {}
+    for run in (run for group in material.groups for run in group.runs):
+        for key, evaluation in run.evaluations.items():
+            if "sha256" in evaluation:
+                digests.setdefault(key, set()).add(evaluation["sha256"])
+    ambiguous = [key for key, different in digests.items() if len(different) > 1]
+    parts += [text("different files", key=code(key)) for key in ambiguous]
+    if material.unfinished:
+        names = listed([code(path.name) for path in material.unfinished])
+        parts.append(text("not finished", names=names))
+    return parts
+
+
+def results_table(
+    rows: Sequence[ResultRow], source: str, sampling: Iterable[SamplingRow] = ()
+) -> Table:
+    """Show accuracies on a data set beside the paper's, and those of random rows."""
+
+    def of(row: ResultRow) -> dict[str, SeedMean]:
+        in_training = {"validate": row.validation} if source == IN_TRAINING else {}
+        return row.accuracy.get(source, in_training)
+
+    def accuracy(value: SeedMean | float | None, paper: float | None = None) -> Cell:
+        cell = as_cell(value)
+        details = (f"paper {100 * paper:.1f}",) if paper is not None else ()
+        bar = None if cell.value is None else max(0.0, 2 * cell.value - 1)
+        return replace(cell, details=cell.details + details, bar=bar)
+
+    rows = [row for row in rows if of(row)]
+    splits = [split for split in SPLITS if any(split in of(row) for row in rows)]
+    several = len({row.trained_on for row in rows}) > 1
+    accuracies = [
+        [accuracy(of(row).get(split), (row.paper or {}).get(split)) for split in splits]
+        for row in rows
+    ]
+    lines: list[list[Any]] = []
+    for row, cells in zip(rows, best_of_columns(accuracies), strict=True):
+        names = [network_cell(row.model), *[row.trained_on] * several]
+        cost = [row.parameters, time_cell(row.seconds), round(row.pairs_per_second.mean)]
+        lines.append([*names, *cells, len(row.seeds), *cost])
+    baseline = {row.file: row.sampling for row in sampling if row.count == USUAL_ROWS}
+    values = [baseline.get(f"{source}/{split}") for split in splits]
+    if any(values):
+        baseline_names = [Cell(f"{USUAL_ROWS} random rows", kind="baseline"), Cell("no training")]
+        cells = [*baseline_names[: 1 + several], *map(accuracy, values)]
+        lines.append([*(replace(c, muted=True) for c in cells), *[None] * 4])
+    columns = ["network", *["trained on"] * several]
+    columns += [split.removeprefix("test_") for split in splits]
+    columns += ["seeds", "parameters", "training", "pairs/s"]
+    return table(columns, lines, words=1 + several)
