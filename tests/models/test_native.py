@@ -150,9 +150,12 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.Monk
         compute(batch, tensors(1, 4, 4, 4), private=False)
 
 
-@needs_kernel
+@pytest.mark.parametrize("setting", ["0", pytest.param("1", marks=needs_kernel)])
 @pytest.mark.parametrize("private", [False, True])
-def test_an_empty_batch_has_no_scores_and_gradients_of_nought(private: bool) -> None:
+def test_an_empty_batch_has_no_scores_and_gradients_of_nought(
+    private: bool, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSSIBLEWORLDS_NATIVE", setting)
     none = np.array([], np.int64)
     batch = Batch.of(forest_of([4], [5, 0]), none, none)
     scores, gradients = compute(batch, tensors(0 if private else 1, 8, 3, 5), private)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 from possibleworlds.models.trees import native, sat3
@@ -32,6 +33,8 @@ def scores(
     if native.applies(worlds, *parameters):
         plan = batch.private_plan if private else batch.plan
         return native.scores(plan, worlds, parameters, workspace)
+    if not len(batch.left):  # no scores, which still have gradients, of nought
+        return worlds.new_zeros(2, 0, worlds.shape[1]) + sum(t.sum() for t in (worlds, *parameters))
     order = batch.private_messages if private else batch.messages
     return sat3.scores(order, worlds, parameters, workspace)
 
@@ -42,4 +45,6 @@ def world_gradients(
     """Compute the gradient of each pair's z with respect to its private worlds, (pairs, n, k)."""
     if native.applies(worlds, *parameters):
         return native.world_gradients(batch.private_plan, worlds, parameters, workspace)
+    if not len(worlds):
+        return torch.zeros_like(worlds)
     return sat3.world_gradients(batch.private_messages, worlds, parameters, workspace)
