@@ -158,7 +158,7 @@ def test_the_guided_network_shows_the_world_that_convinced_it(tmp_path: Path) ->
         assert done.returncode == 1, done.stderr
         how = "certified" if more else "P = 0.0"
         assert f"guidedworldnet says no ({how}" in done.stdout
-        assert "it imagines: p false, q true: a countermodel, as was checked" in done.stdout
+        assert "its best world: p false, q true (checked: a countermodel)" in done.stdout
 
 
 @pytest.mark.parametrize("name", READY)

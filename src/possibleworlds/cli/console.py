@@ -35,26 +35,24 @@ err = Console(stderr=True, **PLAIN)
 
 CORES = cores()
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
-Certify = Annotated[
-    bool, Option("--certify", help='Answer "no" only with a countermodel that was checked.')
-]
-Worlds = Annotated[int | None, Option(help="Number of worlds, if not that of the training.")]
+Certify = Annotated[bool, Option("--certify", help='Say "no" only with a checked countermodel.')]
+Worlds = Annotated[int | None, Option(help="Number of worlds; default: as in training.")]
 Steps = Annotated[int | None, Option(help="Number of gradient steps of guided worlds.")]
 SearchBudget = Annotated[
-    int | None, Option("--budget", help="Worlds that guided worlds may visit, a pair on average.")
+    int | None, Option("--budget", help="Evaluations per pair, on average, of guided worlds.")
 ]
 Workers = Annotated[int, Option(min=1, show_default="one per core", help="Processes to use.")]
 EngineName = Annotated[
-    Literal["local", "ray"], Option("--engine", help="Processes of this machine, or a Ray cluster.")
+    Literal["local", "ray"], Option("--engine", help="Processes on this machine, or a Ray cluster.")
 ]
 Address = Annotated[str | None, Option(help="Address of a Ray cluster on other machines.")]
 Trust = Annotated[
-    bool, Option("--trust", help="Import the class that the run names, which runs its code.")
+    bool, Option("--trust", help="Import the class named in the run folder: this runs its code.")
 ]
 Run = Annotated[str, Argument(metavar="RUN", help="A run folder, or a pretrained network.")]
-FILES: Any = Argument(metavar="FILE...", help="Data files or folders.")
+FILES: Any = Argument(metavar="FILE", help="Data files or folders.")
 Files = Annotated[list[Path], FILES]
-DATA: Any = Option(metavar="DIR", help="Has train.txt and validate.txt.")
+DATA: Any = Option(metavar="DIR", help="Folder with train.txt and validate.txt.")
 
 
 def new_group() -> typer.Typer:

@@ -45,42 +45,45 @@ def generate(
     folder: Annotated[Path, Argument(metavar="OUT", help="The folder to fill.")],
     preset: Annotated[
         Literal["paper", "quick", "small"] | None,
-        Option(help="122,000 rows as in the paper, 25,000 or 4,000; else paper."),
+        Option(help="The paper's splits, of 122,000, 25,000 or 4,000 rows; default paper."),
     ] = None,
     variables: Annotated[
         str | None,
         Option(
             metavar="LOW-HIGH",
-            help="Free setting, else 1-10: names that formulas draw from; pairs may show fewer.",
+            help="Variables that formulas draw from, instead of a preset; default 1-10.",
         ),
     ] = None,
     operators: Annotated[
-        str | None, Option(metavar="LOW-HIGH", help="Free setting, else 1-10.")
+        str | None,
+        Option(
+            metavar="LOW-HIGH", help="Operators per formula, instead of a preset; default 1-10."
+        ),
     ] = None,
     rows: Annotated[
-        str | None, Option(help="Free setting: rows of the training split, else 100k.")
+        str | None, Option(help="Training rows, such as 20k, instead of a preset; default 100k.")
     ] = None,
     method: Annotated[
         Literal["fourtuples", "naive", "mutated", "giant", "sat"] | None,
         Option(
-            help="Free setting, else fourtuples. giant: mutated, 26 variables, 40-60 operators; "
-            "sat: random 3-CNF premises at the threshold, 20 variables."
+            help="How pairs are made, instead of a preset; default fourtuples. giant: mutated, "
+            "26 variables, 40-60 operators; sat: random 3-CNF premises, 20 variables."
         ),
     ] = None,
     exact_variables: Annotated[
-        bool, Option("--exact-variables", help="Free setting: each pair shows all its variables.")
+        bool, Option("--exact-variables", help="Each pair contains all its variables.")
     ] = False,
     clauses: Annotated[
-        int | None, Option(help="Free setting of sat, else 4.55 for each variable (91 for 20).")
+        int | None, Option(help="With --method sat; default 4.55 per variable.")
     ] = None,
     prune_against: Annotated[
-        list[Path] | None, Option(help="Leave out what a file or folder holds, up to renaming.")
+        list[Path] | None, Option(help="Exclude what a file or folder contains, up to renaming.")
     ] = None,
     prune: Annotated[
         Prune,
         Option(
-            help="Against training data and files of --prune-against: premises and conclusions, "
-            "or pairs only."
+            help="What no split may share with the training data or --prune-against: formulas on "
+            "the same side, or whole pairs."
         ),
     ] = "formulas",
     seed: Annotated[int, Option(min=0, help="Same seed, same bytes.")] = 0,
@@ -89,10 +92,10 @@ def generate(
     engine: console.EngineName = "local",
     address: console.Address = None,
 ) -> None:
-    """Generate a data set: the paper's seven splits, or train, validate and test of your own.
+    """Generate the paper's seven splits, or training, validation and test data of your own.
 
-    With a free setting there are --rows rows for training and a twentieth for each of the others.
-    Run again, the command finishes what an interrupted run left.
+    With settings instead of a preset, validation and test each have a twentieth of --rows. To
+    finish an interrupted run, repeat the command.
 
     Examples:
 
@@ -121,11 +124,11 @@ def generate(
 
 @app.command()
 def label(paths: console.Files) -> None:
-    """Decide pairs of your own: write them as data, with labels and heuristics.
+    """Label your own pairs: print them in the published format.
 
-    A line is A,B or A,B,label in any notation, or premises and conclusion like p, p -> q |= q; the
-    file - is standard input. Each is written as A,B,E,H1,H2,H3 in the published form, for which
-    variables get the names a to z. Labels that are wrong are put right, and named.
+    A line is A,B or A,B,label in any notation, or an argument such as p, p -> q |= q; the file - is
+    standard input. Each pair is printed as A,B,E,H1,H2,H3, with variables renamed to a to z. Wrong
+    labels are corrected and reported.
 
     Examples:
 
@@ -152,10 +155,10 @@ def published(
         str | None, Option(metavar="URL", help="A mirror, instead of the public repository.")
     ] = None,
 ) -> None:
-    """Download the six sets for validation and test that were published with the paper.
+    """Download the six validation and test sets that were published with the paper.
 
     They come from github.com/google-deepmind/logical-entailment-dataset, 2 MB in all, and are
-    checked against their SHA-256. Run again, the command continues an interrupted download.
+    checked against their SHA-256. To continue an interrupted download, repeat the command.
 
     Examples:
 
@@ -167,18 +170,17 @@ def published(
 
     with console.resumable("the same command continues"), Bars(DownloadColumn()) as bars:
         new = download(folder, source or SOURCE, bars.show)
-    log(f"{len(FILES)} files in {folder}, {new} of them new; the SHA-256 of each is right")
+    log(f"{len(FILES)} files in {folder}, {new} of them new; all have the expected SHA-256")
 
 
 @app.command()
 def verify(
     paths: console.Files, workers: console.Workers = console.CORES, as_json: console.Json = False
 ) -> None:
-    """Check entailment files: every label anew, format, balance, structure, duplicates, leaks.
+    """Check entailment files: labels, format, balance, structure, duplicates and leaks.
 
-    Where a dataset.json describes the files, it is checked that they are still the same.
-
-    Exit code 1 where something is wrong, with a line for each problem.
+    If there is a dataset.json, the files must also match it. Prints a line for each problem; exit
+    code 1 if there are any.
 
     Example: `possibleworlds verify data`
     """
@@ -223,7 +225,7 @@ def stats(
     ] = None,
     as_json: console.Json = False,
 ) -> None:
-    """Describe data: for a folder the paper's Table 1, for a file its table of requirements.
+    """Describe data: the paper's Table 1 for a folder, its Tables 3 and 4 for a file.
 
     Example: `possibleworlds stats data/train.txt --plot biases.png`
     """
@@ -255,7 +257,7 @@ def stats(
         print_requirements(described)
     if plot:
         plot_distributions(described, plot)
-        log(f"drawn in {plot}")
+        log(f"plot written to {plot}")
 
 
 def print_table_1(lines: dict[str, SplitStatistics], as_json: bool) -> None:

@@ -34,29 +34,33 @@ if TYPE_CHECKING:
 app = console.new_group()
 BEST_TRIALS = 3
 """How many of the best trials of a network the live table shows."""
-Folders = Annotated[list[Path] | None, Option(metavar="FOLDER", help="Evaluate on these, too.")]
+Folders = Annotated[
+    list[Path] | None, Option(metavar="FOLDER", help="Also evaluate on the files in this folder.")
+]
 
 
 @app.command()
 def sweep(
     models: Annotated[
-        list[str] | None, Argument(metavar="MODEL...", help="Networks, or module:Class.")
+        list[str] | None, Argument(metavar="MODEL", help="Networks, or module:Class.")
     ] = None,
     data: Annotated[Path | None, console.DATA] = None,
     folder: Annotated[
         Path | None, Option("--out", metavar="SWEEP", help="The folder of the sweep.")
     ] = None,
     budget: Annotated[
-        str | None, Option(help="Core-hours for all the networks, or 100epochs; else 2h.")
+        str | None, Option(help="Core-hours for all networks together, or 100epochs; default 2h.")
     ] = None,
     grid: Annotated[
         Literal["paper"] | None, Option(help="The whole grid, instead of a budget.")
     ] = None,
     epochs: Annotated[
-        float | None, Option(help="Length of a trial of the whole grid; else 10.")
+        float | None, Option(help="Length of a trial with --grid; default 10.")
     ] = None,
     test: Folders = None,
-    seed: Annotated[int, Option(min=0, max=2**32, help="Of the sample and trials.")] = 0,
+    seed: Annotated[
+        int, Option(min=0, max=2**32, help="Seed of the sample and of the trials.")
+    ] = 0,
     engine: console.EngineName = "local",
     address: console.Address = None,
     workers: console.Workers = console.CORES,
@@ -66,9 +70,9 @@ def sweep(
 ) -> None:
     """Search the paper's grid for each network, by successive halving or in full.
 
-    Settings are selected on validate.txt alone; the selected ones are trained with three seeds and
-    evaluated on every file beside it. Trials are never run twice, and those of an interrupted
-    sweep continue where they were: give the same command again.
+    Settings are selected on validate.txt alone. The selected ones are trained with three seeds and
+    evaluated on every other file in the folder. To continue an interrupted sweep, repeat the
+    command.
 
     Examples:
 
@@ -155,15 +159,15 @@ def reproduce(
         Path, Option("--out", metavar="OUT", help="The folder of all results.")
     ] = Path("reproduction"),
     budget: Annotated[
-        str | None, Option(help="Core-hours of the search with --preset paper; else 10h.")
+        str | None, Option(help="Core-hours for the search with --preset paper; default 10h.")
     ] = None,
     test: Folders = None,
     workers: console.Workers = console.CORES,
 ) -> None:
-    """Run all of the paper: generate, verify, train twelve networks, evaluate, report.
+    """Run the whole paper: generate, verify, train twelve networks, evaluate, report.
 
-    Ctrl-C loses nothing: the same command, given again, continues. Training data are pruned against
-    the files of --test.
+    To continue after Ctrl-C, repeat the command. Training data are pruned against the files of
+    --test.
 
     Examples:
 

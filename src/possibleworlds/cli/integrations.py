@@ -37,7 +37,7 @@ def export(
     ],
     target: Annotated[Path, Argument(metavar="OUT", help="The folder to fill.")],
 ) -> None:
-    """Write data, or a trained network, for other tools.
+    """Export data or a trained network for other tools.
 
     hf: Parquet, a data card and Croissant metadata, for `datasets.load_dataset(OUT)`. dimacs: a CNF
     for each pair, satisfiable where A does not entail B. graph: the graphs of all pairs as arrays
@@ -58,23 +58,21 @@ def export(
 def tasks(
     kind: Annotated[Kind, Argument(help="What is asked.")] = "decide",
     size: Annotated[int, Option(min=1, help="How many items.")] = 3,
-    level: Annotated[
-        int | None, Option(help="Sizes by the curriculum, 0 to 7; else 2-5 variables.")
-    ] = None,
+    level: Annotated[int | None, Option(help="Difficulty, 0 to 7; default: 2-5 variables.")] = None,
     source: Annotated[
         str, Option(help="fourtuples, easy, hard, big, massive, exam, giant or sat.")
     ] = "fourtuples",
-    premises: Annotated[int, Option(min=1, help="How many of them.")] = 1,
+    premises: Annotated[int, Option(min=1, help="Number of premises.")] = 1,
     style: Annotated[Style, Option(help="How formulas are written.")] = "unicode",
     vocabulary: Annotated[Vocabulary, Option(help="With --style words.")] = "letters",
     shots: Annotated[int, Option(min=0, help="Solved examples before the question.")] = 0,
     chain_of_thought: Annotated[
-        bool, Option("--chain-of-thought", help="Work the examples out.")
+        bool, Option("--chain-of-thought", help="Show the working of the examples.")
     ] = False,
     seed: Annotated[int, Option(min=0, help="Same seed, same items.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Print questions about entailment for a language model, with an answer to each.
+    """Print questions for a language model, each with its answer.
 
     Examples:
 
@@ -103,7 +101,7 @@ def tasks(
 
 @app.command()
 def integrations(tool: Annotated[Literal["lm-eval"], Argument(help="The tool.")]) -> None:
-    """Print the folder that a tool has to be told of.
+    """Print the folder to pass to a tool.
 
     Example: `lm_eval --include_path $(possibleworlds integrations lm-eval) --tasks ...`
     """
@@ -136,5 +134,5 @@ def evaluate_endpoint(
     replies = sum(result.completion_tokens for result in results)
     log(f"{unreadable:,} replies could not be read, and count as wrong")
     log(f"{prompts:,} tokens of prompts, {replies:,} of replies")
-    log(f"kept in {run}; `possibleworlds report` takes it like a run")
+    log(f"kept in {run}; `possibleworlds report` treats it like a run")
     return evaluations

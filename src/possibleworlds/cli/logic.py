@@ -28,12 +28,12 @@ STYLES: tuple[Style, ...] = get_args(Style)
 @app.command(context_settings={"allow_extra_args": True})
 def entails(
     context: typer.Context,
-    a: Annotated[str, Argument(metavar="A", help="The premise; or all in one text, A |= B.")],
+    a: Annotated[str, Argument(metavar="A", help="The premise, or a whole argument A |= B.")],
     b: Annotated[str | None, Argument(metavar="B", help="The conclusion.")] = None,
     premise: Annotated[list[str] | None, Option(help="A further premise.")] = None,
     solver: Annotated[str | None, Option(help="A solver of python-sat, such as minisat22.")] = None,
     timeout: Annotated[
-        float | None, Option(metavar="SECONDS", help="Give up after so long, with exit code 3.")
+        float | None, Option(metavar="SECONDS", help="Give up after this time, with exit code 3.")
     ] = None,
     model: Annotated[
         str | None, Option(metavar="RUN", help="Show the answer of this network as well.")
@@ -45,11 +45,11 @@ def entails(
     trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
-    """Decide whether A entails B. Exit code 0 for yes, 1 for no with a countermodel, 3 for neither.
+    """Decide whether A entails B. Exit code 0 for yes, 1 for no, 3 for undecided in time.
 
-    Formulas may be written in ASCII, Unicode or LaTeX, with any names for variables. With --model
-    the answer of a trained network, a run folder or a pretrained one, is shown beside the exact
-    one; and for a "no" of a network with worlds, the world that it rests on.
+    Write formulas in ASCII, Unicode or LaTeX, with any variable names. --model also shows the
+    answer of a network, pretrained or from a run folder; if a network with worlds says "no", also
+    its best world.
 
     Examples:
 
@@ -101,7 +101,7 @@ def entails(
         if decision.assignment is not None:
             world = console.in_words(decision.assignment)
             verdict = "a countermodel" if decision.refutes else "not a countermodel"
-            print(f"it imagines: {world}: {verdict}, as was checked")
+            print(f"its best world: {world} (checked: {verdict})")
     raise typer.Exit(countermodel is not None)
 
 

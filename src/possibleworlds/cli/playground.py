@@ -20,7 +20,7 @@ def playground(
         Option(metavar="FILE.html", help="Write the page to a file instead of opening it."),
     ] = None,
 ) -> None:
-    """Open a page to play with: entailments, countermodels, and networks with worlds at work.
+    """Open a page that shows truth tables, countermodels and networks with worlds.
 
     The page needs no server and no network connection: a saved file can be put on any web space.
 

@@ -23,21 +23,22 @@ app = console.new_group()
 def report(
     folders: Annotated[
         list[Path],
-        Argument(metavar="RUNS...", help="Folders with runs, a sweep, or pretrained networks."),
+        Argument(metavar="RUNS", help="Folders with runs, a sweep, or pretrained networks."),
     ],
     out: Annotated[Path, Option(metavar="DIR", help="The folder of the report.")],
     data: Annotated[
         list[Path] | None, Option(metavar="DIR", help="Data to describe, and to evaluate on.")
     ] = None,
     evaluate: Annotated[
-        bool, Option("--evaluate", help="First evaluate on the data the runs that were not.")
+        bool, Option("--evaluate", help="First run the evaluations that are missing.")
     ] = False,
     workers: console.Workers = console.CORES,
 ) -> None:
-    """Report what runs have learnt, beside the paper: one HTML page, Markdown and JSON.
+    """Report the results of runs next to the paper's: one HTML page, Markdown and JSON.
 
-    Every folder with a run.json, at any depth, is a run. Of several runs of a network those count
-    that are best on validation. Data folders among the runs need not be given.
+    Every folder with a run.json, at any depth, is a run. If a network was trained with several
+    settings, those with the best validation accuracy are shown. Data folders next to the runs are
+    found without --data.
 
     Examples:
 

@@ -32,6 +32,8 @@ FILES_ABREAST = 3
 """How many files a table compares, so that it fits into 80 columns."""
 SAMPLE = 16
 """How many pairs are evaluated to know how long a file will take."""
+LARGER_SAMPLE = 96
+"""The same where pairs are quick."""
 SECONDS_TO_ANNOUNCE = 20
 PRETRAINED = Path(possibleworlds.__file__).parent / "checkpoints"
 
@@ -74,10 +76,10 @@ def train(
         bool, Option("--tensorboard", help="Write events for TensorBoard as well.")
     ] = False,
 ) -> None:
-    """Train a network; the weights of the best validation step are kept.
+    """Train a network and keep the weights of its best validation step.
 
     `possibleworlds models` lists the networks, and `--set` changes any of their settings. Ctrl-C
-    saves the run, and --resume continues it; a finished run is trained on with a larger --epochs.
+    saves the run, and --resume continues it. A larger --epochs extends a finished run.
 
     Examples:
 
@@ -116,10 +118,8 @@ def train(
     def show(trainer: Trainer) -> None:
         now = trainer.progress
         speed = now.step * trainer.settings.batch_size / max(now.seconds, 1e-9)
-        shown = f"step {now.step:,}  loss {now.loss:.3f}  accuracy {now.accuracy:.1%}"
-        if now.history:
-            shown += f"  validation {now.history[-1].validation:.1%}"
-        bars.show(model, trainer.fraction_done, 1.0, f"{shown}  {speed:,.0f} pairs/s")
+        shown = f"step {now.step:,}  loss {now.loss:.3f}  {speed:,.0f} pairs/s"
+        bars.show("training", trainer.fraction_done, 1.0, shown)  # in all, at most 80 columns
 
     def write(trainer: Trainer) -> None:
         line = trainer.progress.history[-1]
@@ -129,7 +129,7 @@ def train(
 
     with console.resumable("--resume continues the run"), bars:
         best = run_job(job, show, write).metrics
-    log(f"{run}: {best.validation:.2%} of validation at step {best.best_step:,}")
+    log(f"{run}: best validation accuracy {best.validation:.2%}, at step {best.best_step:,}")
 
 
 def pretrained(model: str) -> "RunRecord":
@@ -161,10 +161,9 @@ def evaluate(
     trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
-    """Evaluate a network: its accuracy, with a 95 % interval, and by size of the pairs.
+    """Evaluate a network: accuracy with a 95 % interval, in total and by size of the pairs.
 
-    Certified answers are searched for in up to four times as many worlds, and in fewer where one of
-    the first refutes.
+    With --certify, the search for a countermodel visits up to four times as many worlds.
 
     Examples:
 
@@ -217,12 +216,22 @@ def evaluate(
 
 
 def announce(name: str, pairs: Pairs, evaluate_on: "Callable[[Pairs], Evaluation]") -> None:
-    """Print how long a long evaluation will take, by that of a sample of all sizes."""
+    """Print how long a long evaluation will take, estimated from samples of all sizes."""
     if len(pairs) < 10 * SAMPLE:
         return
-    start = time.perf_counter()
-    evaluate_on(pairs[:: len(pairs) // SAMPLE])
-    seconds = (time.perf_counter() - start) * len(pairs) / SAMPLE
+
+    def estimate(rows: int) -> float:
+        sample = pairs[:: max(len(pairs) // rows, 1)]
+        start = time.perf_counter()
+        evaluate_on(sample)
+        return (time.perf_counter() - start) * len(pairs) / len(sample)
+
+    first = estimate(SAMPLE)
+    if first <= SECONDS_TO_ANNOUNCE:
+        return
+    # The first call also pays for what is set up once, and small batches for every call.
+    quick = first * SAMPLE / len(pairs) < 1
+    seconds = estimate(LARGER_SAMPLE if quick else SAMPLE)
     if seconds > SECONDS_TO_ANNOUNCE:
         log(f"{name}: about {duration(seconds)}")
 
@@ -272,9 +281,9 @@ def predict(
     trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
-    """Write the probability that A entails B for each row of data, a line each.
+    """Print the probability that A entails B, one line for each row of data.
 
-    With --certify a line says yes, or no and the countermodel that was found and checked.
+    With --certify a line is "yes", or "no" with a checked countermodel.
 
     Examples:
 
@@ -313,7 +322,7 @@ def predict(
 
 @app.command()
 def models(as_json: console.Json = False) -> None:
-    """List the networks, with the paper's accuracy and that of the pretrained ones.
+    """List the networks, with their accuracy in the paper and that of the pretrained ones.
 
     Example: `possibleworlds models`
     """

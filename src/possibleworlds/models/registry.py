@@ -99,7 +99,7 @@ class ModelTable(list[Entry]):
     """The networks that are known by name."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{entry.name:18}{entry.summary}" for entry in self)
+        return "\n".join(f"{entry.name:20}{entry.summary}" for entry in self)
 
     def _repr_html_(self) -> str:
         """Show a table in notebooks."""

@@ -153,7 +153,7 @@ class TrainingResult:
 
     def __repr__(self) -> str:
         metrics = self.metrics
-        best = f"{metrics.validation:.2%} of validation at step {metrics.best_step:,}"
+        best = f"validation accuracy {metrics.validation:.2%} at step {metrics.best_step:,}"
         return f"<TrainingResult: {self.job.model_name}, {best}>"
 
     def _repr_html_(self) -> str:
