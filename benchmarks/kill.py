@@ -174,7 +174,7 @@ class CheckSweep:
         self.finished: dict[Path, bytes] = {}
 
     def __call__(self, folder: Path) -> None:
-        """Complain of a file that is not whole, and of a finished trial that is lost."""
+        """Record a problem for each incomplete file and each finished trial that is lost."""
         if (folder / SWEEP).exists():
             read_sweep(folder)
         for trial in named(folder / TRIALS):

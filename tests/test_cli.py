@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -332,6 +334,27 @@ except pw.UserError as error:
     done = without_torch(f"from possibleworlds.cli import main; sys.argv = {arguments}; main()")
     assert done.returncode == 2
     assert done.stderr == "error: torch is missing: pip install 'possibleworlds[train]'\n"
+
+
+def test_the_time_of_an_evaluation_is_estimated_from_a_warm_sample(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    from possibleworlds.cli import training
+    from possibleworlds.data.pairs import Pairs
+
+    pairs = possibleworlds.generate(rows=4000, seed=0)
+    clock = {"seconds": 0.0, "calls": 0}
+    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=lambda: clock["seconds"]))
+
+    def evaluate_on(sample: Pairs) -> Any:
+        assert len(sample.code) < len(pairs.code) / 10  # no formulas but its own
+        clock["calls"] += 1
+        clock["seconds"] += 0.01 * len(sample) + (0.5 if clock["calls"] == 1 else 0.0)
+
+    training.announce("file", pairs, evaluate_on)
+    assert clock["calls"] == 2
+    assert capsys.readouterr().err == "file: about 40 s\n"
 
 
 @pytest.fixture(scope="module")

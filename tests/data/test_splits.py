@@ -213,7 +213,15 @@ def test_pruning_against_other_files(tiny: Path, tmp_path: Path) -> None:
         {"file": "train.txt", "sha256": sha256(against)}
     ]
     exam = [split for split in TINY if split.method == "exam"]
-    generate_folder(tmp_path / "exam", exam, seed=5, prune_against=[tiny / "test_exam.txt"])
+    shown: list[tuple[str, int, int]] = []
+    generate_folder(
+        tmp_path / "exam",
+        exam,
+        seed=5,
+        prune_against=[tiny / "test_exam.txt"],
+        progress=lambda *update: shown.append(update),
+    )
+    assert shown[-1] == ("test_exam", 0, 0)  # complete, however many rows were planned
     assert read_manifest(tmp_path / "exam")["splits"]["test_exam"]["rows"] == 0
 
 

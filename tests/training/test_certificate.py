@@ -1,4 +1,4 @@
-"""Certified answers, and the networks that come ready-trained."""
+"""Certified answers, and the pretrained networks."""
 
 import json
 import subprocess
@@ -95,6 +95,17 @@ def test_the_view_of_a_pair_is_the_networks_own_answer() -> None:
     assert [set(view.assignment) for view in seen] == [{"p", "q"}] * 3
 
 
+def test_certificates_report_progress_on_each_row_once_and_batch_by_batch() -> None:
+    model = untrained()
+    data = Dataset(Pairs.of([("pq|", "p", 0), ("pq&", "p", 1), ("p", "q", 0)]))
+    counts: list[int] = []
+    found = certify(model, data, progress=counts.append)
+    assert sum(counts) == len(data)
+    assert counts[0] <= sum(countermodel is not None for countermodel in found)
+    rounds = PATIENCE * model.n_worlds(DEFAULT_OPTIONS) // model.worlds_per_round(DEFAULT_OPTIONS)
+    assert len(counts) <= rounds  # one batch a round
+
+
 def test_decisions() -> None:
     network = Network(untrained())
     found = network.decide("rain | q", "rain & q", certify=True)
@@ -126,7 +137,7 @@ EXAM = {
 
 
 @pytest.mark.parametrize("name", READY)
-def test_ready_trained_networks_pass_their_exam(name: str, tmp_path: Path) -> None:
+def test_pretrained_networks_pass_their_exam(name: str, tmp_path: Path) -> None:
     exam = [split for split in PRESETS["paper"] if split.name == "test_exam"]
     generate_folder(tmp_path, exam, seed=0)
     data = Dataset(read(tmp_path / "test_exam.txt"))
@@ -162,7 +173,7 @@ def test_the_guided_network_shows_the_world_that_convinced_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", READY)
-def test_the_recipe_of_a_ready_trained_network_fits_its_class(name: str) -> None:
+def test_the_recipe_of_a_pretrained_network_fits_its_class(name: str) -> None:
     run = read_run(SHIPPED / name)
     assert run.model == name
     assert sum(path.stat().st_size for path in (SHIPPED / name).iterdir()) < 5e6

@@ -225,7 +225,7 @@ def spoiled(run: Path, to: Path, **changes: Any) -> Path:
     return to
 
 
-def test_a_run_comes_before_a_ready_trained_network_of_its_name(
+def test_a_run_comes_before_a_pretrained_network_of_its_name(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -445,7 +445,7 @@ def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
     assert "possibleworldnet" in possible("models").stdout
 
 
-def test_the_recipe_of_a_ready_trained_network(data: Path, tmp_path: Path) -> None:
+def test_the_recipe_of_a_pretrained_network(data: Path, tmp_path: Path) -> None:
     options = ["--data", str(data), "--out", str(tmp_path / "run"), "--preset", "best"]
     done = possible("train", "possibleworldnet", *options, "--epochs", "0.01", "--seed", "3")
     assert done.returncode == 0

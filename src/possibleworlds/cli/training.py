@@ -221,7 +221,8 @@ def announce(name: str, pairs: Pairs, evaluate_on: "Callable[[Pairs], Evaluation
         return
 
     def estimate(rows: int) -> float:
-        sample = pairs[:: max(len(pairs) // rows, 1)]
+        some = pairs[:: max(len(pairs) // rows, 1)]
+        sample = Pairs.of((pair.a, pair.b, pair.label) for pair in some)  # no other formulas
         start = time.perf_counter()
         evaluate_on(sample)
         return (time.perf_counter() - start) * len(pairs) / len(sample)

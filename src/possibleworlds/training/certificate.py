@@ -120,10 +120,9 @@ def certify(
                 if bits := refuting(data.pairs, row, worlds):
                     first = (bits & -bits).bit_length() - 1
                     countermodels[row] = on_variables(data.pairs, row, worlds[first])
-        remaining = np.array(
+            last = start + part_size >= limit
+            progress(sum(last or countermodels[row] is not None for row in rows.tolist()))
+        open_rows = np.array(
             [row for row in open_rows if countermodels[row] is None], dtype=np.int64
         )
-        progress(len(open_rows) - len(remaining))
-        open_rows = remaining
-    progress(len(open_rows))
     return countermodels
