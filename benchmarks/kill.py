@@ -1,6 +1,7 @@
 """Commands killed at random moments and at every boundary of a write, and run again.
 
-    .venv/bin/python benchmarks/kill.py [--kills 50] [--seed 0] [--seconds 600] [--write]
+    .venv/bin/python benchmarks/kill.py [--kills 200] [--seed N] [--seconds 600]
+        [--only CASE] [--state kill.json] [--write]
 
 Each command runs once undisturbed. Then it is killed with SIGKILL, up to three times in a row, and
 run again to its end: at moments spread evenly over the length of a run; and at boundaries, just
@@ -8,13 +9,22 @@ before and after a file is put on the disk (fsync) or gets its name (replace, li
 process that happens. What is killed is the whole group of processes, the command alone, or the one
 process that writes; or the same command was started twice, and one or both are killed. After that
 every file must be whole, weights, state and metrics must belong together, and no process may
-outlive the command by more than a few seconds. At the end all must be as it was without a kill.
-With --write the figures go into docs/reliability.md. --seconds ends it early, with true counts.
+outlive the command by more than a few seconds. At the end all must be as it was without a kill, and
+nothing half written may be left.
+
+Loading PyTorch would take most of the time. So only one command in ten begins with a new Python;
+the others are forked from this process, which has loaded the package, and so are the servers that
+they start; each command in a group of processes of its own, as from a shell.
+
+The counts are added to those in the file --state. --write puts them into docs/reliability.md.
+--seconds ends it early, with true counts.
 """
 
 import argparse
 import contextlib
-import json
+import gc
+import importlib.util
+import multiprocessing.util
 import os
 import random
 import shutil
@@ -23,34 +33,41 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import torch
+import torch._dynamo
+from counts import cpu_seconds, described, next_seed, read_counts, write_counts
+from outcomes import (
+    CheckSweep,
+    check_data,
+    check_reproduction,
+    check_run,
+    data_outcome,
+    difference,
+    reproduction_outcome,
+    run_outcome,
+    sweep_outcome,
+    timed_outcome,
+)
 from pages import commit, replace_part
 
-from possibleworlds.data.files import read_pairs
-from possibleworlds.data.splits import MANIFEST, read_manifest
+import possibleworlds.cli
+import possibleworlds.experiments.reproduce
+import possibleworlds.report.report
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.sweep import SWEEP, read_sweep
-from possibleworlds.experiments.trials import TRIALS
-from possibleworlds.storage import is_temporary, sha256
-from possibleworlds.training.checkpoint import (
-    METRICS,
-    RUN,
-    load_model,
-    load_tensors,
-    read_history,
-    read_run,
-)
-from possibleworlds.training.evaluations import EVALUATION
+from possibleworlds.models.registry import names, resolve
+from possibleworlds.storage import is_temporary
 
 KILLS_IN_A_ROW = 3
-TIMES = ("seconds", "pairs_per_second")
-"""What no two runs have in common."""
+NEW_PYTHON = 0.1
+"""How many of the commands begin with a new Python."""
 SECONDS_TO_END = 15.0
 """How long a process may outlive the command that started it, on a busy machine."""
 
@@ -97,161 +114,122 @@ class Case:
     again: list[str]
     """What is added when it is run again."""
     check: Callable[[Path], None]
-    """Complains of a file that is not whole."""
+    """Raises an error for a file that is not whole."""
     outcome: Callable[[Path], Any]
     """What must be the same at the end, however often it was killed."""
 
 
-def check_data(folder: Path) -> None:
-    """Read every file of a data set."""
-    for path in named(folder):
-        if path.name == MANIFEST:
-            for split in read_manifest(folder)["splits"].values():
-                if sha256(folder / split["file"]) != split["sha256"]:
-                    raise UserError(f"{split['file']} is not what {MANIFEST} says")
-        else:
-            for _ in read_pairs(path):
-                pass
-
-
-def data_outcome(folder: Path) -> dict[str, str]:
-    """The hash of every file, whatever its name."""
-    return {path.name: sha256(path) for path in sorted(folder.iterdir())}
-
-
-def check_run(folder: Path) -> None:
-    """Load every file of a run, and compare what must belong together."""
-    if not (folder / RUN).exists():
-        return
-    record = read_run(folder)
-    history = read_history(folder, record)
-    if record.metrics is None:
-        return
-    if record.weights:
-        load_model(folder)
-        _, metadata = load_tensors(folder / record.weights)
-        if metadata["step"] != str(record.metrics.best_step):
-            raise UserError(f"{record.weights} is of another step than {RUN} says")
-    _, metadata = load_tensors(folder / str(record.state))
-    progress = json.loads(metadata["progress"])
-    if progress["step"] != record.metrics.step or len(progress["history"]) != len(history):
-        raise UserError(f"{record.state} is of another step than {RUN} or {METRICS}")
-    for path in named(folder):
-        known = (RUN, METRICS, EVALUATION, record.weights, record.state)
-        is_later = path.suffix == ".safetensors"  # of a checkpoint that was not completed
-        if path.name not in known and not is_later:
-            raise UserError(f"{path.name} has no place in a run")
-    if (folder / EVALUATION).exists():
-        json.loads((folder / EVALUATION).read_text(encoding="utf-8"))
-
-
-def run_outcome(folder: Path) -> dict[str, Any]:
-    """Weights, state and metrics, but for times."""
-    record = read_run(folder)
-    values = record.to_json()
-    progress = json.loads(load_tensors(folder / str(record.state))[1]["progress"])
-    metrics = [values.pop("metrics"), progress, *progress["history"]]
-    return {
-        "files": sorted(path.name for path in folder.iterdir()),
-        RUN: values,
-        "metrics": [untimed(line) for line in metrics],
-        METRICS: [untimed(line) for line in lines_of(folder / METRICS)],
-        "weights": numbers(folder / str(record.weights)),
-        "state": numbers(folder / str(record.state)),
-    }
-
-
-def timed_outcome(folder: Path) -> dict[str, Any]:
-    """What a run by the clock has in common with any other: that it is finished, and whole."""
-    check_run(folder)
-    return {"finished": read_run(folder).finished, "files": len(list(folder.iterdir()))}
-
-
-class CheckSweep:
-    """Load every file of a sweep; a trial that was finished once must stay as it was."""
-
-    def __init__(self) -> None:
-        self.finished: dict[Path, bytes] = {}
-
-    def __call__(self, folder: Path) -> None:
-        """Record a problem for each incomplete file and each finished trial that is lost."""
-        if (folder / SWEEP).exists():
-            read_sweep(folder)
-        for trial in named(folder / TRIALS):
-            check_run(trial)
-            stored = trial / RUN
-            if stored.exists() and read_run(trial).finished:
-                self.finished.setdefault(stored, stored.read_bytes())
-        for stored, content in self.finished.items():
-            if stored.is_relative_to(folder) and stored.read_bytes() != content:
-                raise UserError(f"{stored} was finished and has changed")
-
-
-def sweep_outcome(folder: Path) -> dict[str, Any]:
-    """Every trial, and what was selected."""
-    networks = read_sweep(folder).networks
-    return {
-        "selections": {name: network.selection for name, network in networks.items()},
-        "evaluations": [(p.parent.name, sha256(p)) for p in sorted(folder.rglob(EVALUATION))],
-        "trials": {path.name: run_outcome(path) for path in sorted((folder / TRIALS).iterdir())},
-    }
-
-
-def untimed(line: dict[str, Any]) -> dict[str, Any]:
-    """Metrics without times; a history is compared by itself."""
-    return {key: value for key, value in line.items() if key not in (*TIMES, "history")}
-
-
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file of JSON lines."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def numbers(path: Path) -> dict[str, bytes]:
-    """The tensors of a file, bit by bit."""
-    tensors, _ = load_tensors(path)
-    return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
-
-
-def named(folder: Path) -> list[Path]:
-    """The files under their final names."""
-    return [p for p in folder.iterdir() if not is_temporary(p)] if folder.exists() else []
-
-
 def cases(data: Path) -> list[Case]:
     """The commands that are killed; data to train on are in a folder."""
-    training = ["--epochs", "12", "--set", "size=16", "--set", "evaluations=24"]
-    searching = ["--budget", "24epochs", "--workers", "2"]
+    training = ["--epochs", "2", "--set", "size=16", "--set", "evaluations=6"]
+    searching = ["--budget", "9epochs", "--workers", "2"]
+    train = ["train", "treenet", "--data", str(data), "--out", "OUT"]
+    sweep = ["sweep", "linear-bow", "--data", str(data), "--out", "OUT"]
+    reproduce = ["reproduce", "--preset", "tiny", "--out", "OUT", "--workers", "2"]
     return [
         Case(
             "generate",
-            ["generate", "OUT", "--rows", "4000", "--workers", "2"],
+            ["generate", "OUT", "--rows", "1200", "--workers", "2"],
             [],
             check_data,
             data_outcome,
         ),
-        Case(
-            "train",
-            ["train", "treenet", "--data", str(data), "--out", "OUT", *training],
-            ["--resume"],
-            check_run,
-            run_outcome,
-        ),
+        Case("train", [*train, *training], ["--resume"], check_run, run_outcome),
         Case(
             "train by minutes",
-            ["train", "treenet", "--data", str(data), "--out", "OUT", "--minutes", "0.05"],
+            [*train, "--set", "size=16", "--minutes", "0.01"],
             ["--resume"],
             check_run,
             timed_outcome,
         ),
-        Case(
-            "sweep",
-            ["sweep", "treenet", "--data", str(data), "--out", "OUT", *searching],
-            [],
-            CheckSweep(),
-            sweep_outcome,
-        ),
+        Case("sweep", [*sweep, *searching], [], CheckSweep(), sweep_outcome),
+        Case("reproduce", reproduce, [], check_reproduction, reproduction_outcome),
     ]
+
+
+class Running:
+    """A command at work in a process group of its own."""
+
+    def __init__(
+        self, words: list[str], environment: dict[str, str], messages: Path, is_new: bool
+    ) -> None:
+        self.messages = messages
+        self.returncode: int | None = None
+        gc.freeze()  # what is here already is not copied when the command looks for garbage
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                begin_command(words, environment, messages, is_new)
+            finally:
+                os._exit(70)
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self, seconds: float = float("inf")) -> int | None:
+        """Wait for the end, so long at most."""
+        deadline = time.monotonic() + seconds
+        while self.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return self.returncode
+
+
+def begin_command(
+    words: list[str], environment: dict[str, str], messages: Path, is_new: bool
+) -> None:
+    """Become a command; only called in a new process, which ends with it."""
+    os.setsid()
+    os.environ.update(environment)
+    output = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(output, 2)
+    if is_new:
+        command = [sys.executable, "-m", "possibleworlds", *words]
+        os.execve(sys.executable, command, dict(os.environ))
+    # As `python -m possibleworlds` would be, but for what is loaded already.
+    main = ModuleType("__main__")
+    main.__spec__ = importlib.util.find_spec("possibleworlds.__main__")
+    sys.modules["__main__"] = main
+    sys.argv = ["possibleworlds", *words]
+    multiprocessing.util.spawnv_passfds = fork_instead  # type: ignore[assignment]
+    exec(BOUNDARIES, {})
+    run_to_end(possibleworlds.cli.main)
+
+
+def fork_instead(_: bytes, arguments: Sequence[Any], descriptors: Sequence[int]) -> int:
+    """Start a server of multiprocessing without a new Python, which has to load PyTorch."""
+    code = arguments[arguments.index("-c") + 1]
+    pid = os.fork()
+    if not pid:
+        kept = {0, 1, 2, *descriptors}
+        for descriptor in map(int, os.listdir("/proc/self/fd")):
+            if descriptor not in kept:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+        run_to_end(lambda: exec(code, {"__name__": "__main__"}))
+    return pid
+
+
+def run_to_end(function: Callable[[], object]) -> None:
+    """Call a function, and end this process as Python would."""
+    code: Any = 0
+    try:
+        function()
+    except SystemExit as error:
+        code = error.code or 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    multiprocessing.util._exit_function()  # type: ignore[attr-defined]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 1)
 
 
 @dataclass
@@ -269,7 +247,17 @@ class Result:
     """How long an undisturbed run takes."""
     boundaries: int = 0
     """How many an undisturbed run has."""
+    left_over: int = 0
+    """Runs after which something half written was left."""
     problems: list[str] = field(default_factory=list)
+
+    def add(self, other: "Result") -> None:
+        """Count what became of the same command in another run of this program."""
+        self.kills += other.kills
+        self.seconds, self.boundaries = other.seconds, other.boundaries
+        for name in ("runs", "corrupt", "different", "outlived", "left_over"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.problems += other.problems
 
 
 class Killer:
@@ -279,26 +267,23 @@ class Killer:
         self.case, self.temporary, self.rng = case, temporary, rng
         self.result = Result()
         self.counter = temporary / "boundaries"
+        self.started = 0
         temporary.mkdir(parents=True)
         (temporary / "sitecustomize.py").write_text(BOUNDARIES, encoding="utf-8")
 
     def start(
         self, folder: Path, again: bool, boundary: int = 0, target: Target = "group"
-    ) -> subprocess.Popen[bytes]:
+    ) -> Running:
         """Start the command in a process group of its own."""
         words = [str(folder) if word == "OUT" else word for word in self.case.command]
         path = os.pathsep.join([str(self.temporary), os.environ.get("PYTHONPATH", "")])
         names = {"COUNTER": self.counter, "AT": boundary, "TARGET": target}
-        return subprocess.Popen(
-            [sys.executable, "-m", "possibleworlds", *words, *(self.case.again if again else ())],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env={
-                **os.environ,
-                "PYTHONPATH": path,
-                **{f"KILL_{k}": f"{v}" for k, v in names.items()},
-            },
+        self.started += 1
+        return Running(
+            [*words, *(self.case.again if again else ())],
+            {"PYTHONPATH": path, **{f"KILL_{k}": f"{v}" for k, v in names.items()}},
+            self.temporary / f"messages-{self.started}",
+            self.rng.random() < NEW_PYTHON,
         )
 
     def undisturbed(self) -> Any:
@@ -329,7 +314,7 @@ class Killer:
             if one.poll() is None:
                 is_killed = True
                 if target == "command" and not at_boundary:
-                    one.kill()
+                    os.kill(one.pid, signal.SIGKILL)
                 elif target != "writer" or at_boundary or not self.kill_a_child(one):
                     os.killpg(one.pid, signal.SIGKILL)
         for one in running:
@@ -341,17 +326,15 @@ class Killer:
             result.kills[f"{target}, {'boundary' if at_boundary else 'moment'}"] += 1
         return is_killed
 
-    def kill_a_child(self, running: subprocess.Popen[bytes]) -> bool:
+    def kill_a_child(self, running: Running) -> bool:
         """Kill one process that a command has started; False where there is none."""
         children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
         if not children:
             return False
         os.kill(int(self.rng.choice(children)), signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            running.communicate(timeout=10 * self.result.seconds + 60)
-        return running.poll() is not None
+        return running.wait(10 * self.result.seconds + 60) is not None
 
-    def wait_for_group(self, running: subprocess.Popen[bytes]) -> None:
+    def wait_for_group(self, running: Running) -> None:
         """Wait until no process of a command is left; note it if that takes too long."""
         deadline = time.monotonic() + SECONDS_TO_END
         while time.monotonic() < deadline:
@@ -365,50 +348,58 @@ class Killer:
             self.result.outlived += 1
             self.result.problems.append(f"{self.case.name}: a process outlived the command")
             os.killpg(running.pid, signal.SIGKILL)
-        running.communicate()
+        running.wait()
 
-    def kill_often(self, kills: int, deadline: float) -> Result:
+    def kill_often(self, kills: int, deadline: float) -> Iterator[Result]:
         """Kill the command many times, and see what it leaves behind and how it ends."""
-        result, case = self.result, self.case
+        result = self.result
         expected = self.undisturbed()
         while result.kills.total() < kills and time.monotonic() < deadline:
             folder = self.temporary / f"{result.runs}"
             result.runs += 1
             try:
-                for i in range(self.rng.randint(1, KILLS_IN_A_ROW)):
-                    if not self.kill(folder, again=i > 0):
-                        break
-                    try:
-                        case.check(folder)
-                    except Exception as error:  # whatever a reader says of a file
-                        result.corrupt += 1
-                        problem = f"{case.name}, kill {result.kills.total()}: {error!r}"
-                        result.problems.append(problem)
+                self.kill_in_a_row(folder)
                 finish(self.start(folder, again=True))
-                case.check(folder)
-                if case.outcome(folder) != expected:
-                    raise UserError("another outcome than without a kill")
+                self.case.check(folder)
+                if where := difference(self.case.outcome(folder), expected):
+                    raise UserError(f"another outcome than without a kill: {where}")
+                if left := [path.name for path in folder.rglob(".*") if is_temporary(path)]:
+                    result.left_over += 1
+                    result.problems.append(f"{self.case.name}, run {result.runs}: {left} left")
             except UserError as error:
                 result.different += 1
-                result.problems.append(f"{case.name}, run {result.runs}: {error}")
+                result.problems.append(f"{self.case.name}, run {result.runs}: {error}")
             shutil.rmtree(folder, ignore_errors=True)
-            print(f"{case.name} {result.kills.total()}/{kills}", *result.problems[-1:], flush=True)
-        return result
+            print(self.case.name, f"{result.kills.total()}/{kills}", *result.problems[-1:])
+            sys.stdout.flush()
+            yield result
+
+    def kill_in_a_row(self, folder: Path) -> None:
+        """Kill the command once or a few times, and read what is there each time."""
+        for i in range(self.rng.randint(1, KILLS_IN_A_ROW)):
+            if not self.kill(folder, again=i > 0):
+                break
+            try:
+                self.case.check(folder)
+            except Exception as error:  # whatever a reader says of a file
+                self.result.corrupt += 1
+                kills = self.result.kills.total()
+                self.result.problems.append(f"{self.case.name}, kill {kills}: {error!r}")
 
 
-def finish(running: subprocess.Popen[bytes]) -> None:
+def finish(running: Running) -> None:
     """Wait for a command, which must succeed."""
-    _, messages = running.communicate()
-    if running.returncode:
-        raise UserError(f"exit code {running.returncode}: {messages.decode()[-500:]}")
+    if running.wait():
+        messages = running.messages.read_text(encoding="utf-8", errors="replace")
+        raise UserError(f"exit code {running.returncode}: {messages[-500:]}")
 
 
 def table(results: dict[str, Result]) -> str:
     """The results, as the page has them."""
     lines = [
-        "| command | an undisturbed run | its boundaries | kills | at a boundary | of the group "
-        "| of the command alone | of the process that writes | while another works | runs "
-        "| corrupt files | other outcomes | processes left |",
+        "| command | its boundaries | kills | at a boundary | of the group | of the command alone "
+        "| of the process that writes | while another works | runs | corrupt files "
+        "| other outcomes | processes left | half written files left |",
         "|---|" + "--:|" * 12,
     ]
     for name, result in results.items():
@@ -416,43 +407,78 @@ def table(results: dict[str, Result]) -> str:
         of = [sum(n for key, n in kills.items() if key.startswith(f"{t},")) for t in TARGETS]
         at_boundary = sum(n for key, n in kills.items() if key.endswith("boundary"))
         figures = (
-            *(f"{result.seconds:.1f} s", result.boundaries, kills.total(), at_boundary, *of),
-            *(result.runs, result.corrupt, result.different, result.outlived),
+            *(result.boundaries, kills.total(), at_boundary, *of, result.runs),
+            *(result.corrupt, result.different, result.outlived, result.left_over),
         )
-        lines.append(f"| `{name}` | " + " | ".join(map(str, figures)) + " |")
+        lines.append(f"| `{name}` | " + " | ".join(f"{figure:,}" for figure in figures) + " |")
     return "\n".join(lines)
+
+
+def totals(records: list[dict[str, Any]]) -> dict[str, Result]:
+    """Add up what became of each command in all runs of this program."""
+    added: dict[str, Result] = {}
+    for record in records:
+        for name, values in record["results"].items():
+            result = Result(**{**values, "kills": Counter(values["kills"])})
+            added.setdefault(name, Result()).add(result)
+    return added
+
+
+def load_everything() -> None:
+    """Load what commands would load, once for all of them."""
+    torch.set_num_threads(1)
+    for name in names():
+        resolve(name)
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    torch.optim.Adam([parameter])
+
+
+def kill_all(arguments: argparse.Namespace, temporary: Path) -> Iterator[dict[str, Result]]:
+    """Kill each command in turn; give what became of them so far."""
+    began = time.monotonic()
+    data = temporary / "data"
+    options = ("--rows", "200", "--variables", "1-4", "--operators", "1-5")
+    command = [sys.executable, "-m", "possibleworlds", "generate", str(data), *options]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    every = [case for case in cases(data) if case.name in (arguments.only or case.name)]
+    results: dict[str, Result] = {}
+    for number, case in enumerate(every):
+        rng = random.Random(f"{arguments.seed} {case.name}")
+        left = arguments.seconds - (time.monotonic() - began)
+        deadline = time.monotonic() + left / (len(every) - number)
+        killer = Killer(case, temporary / case.name.replace(" ", "-"), rng)
+        for results[case.name] in killer.kill_often(arguments.kills, deadline):
+            yield results
 
 
 def main() -> None:
     """Kill each command, and say what became of it; exit code 1 unless all went well."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kills", type=int, default=50, help="of each command")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kills", type=int, default=200, help="of each command")
+    parser.add_argument("--seed", type=int, help="else the next one")
     parser.add_argument("--seconds", type=float, default=1e9, help="end after so long")
+    parser.add_argument("--only", action="append", help="a command, like generate")
+    parser.add_argument("--state", type=Path, help="the file of the counts")
     parser.add_argument("--write", action="store_true", help="into docs/reliability.md")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    began = time.perf_counter()
-    results = {}
-    with tempfile.TemporaryDirectory(prefix="kill-") as temporary:
-        data = Path(temporary) / "data"
-        options = ("--rows", "2000", "--variables", "1-4", "--operators", "1-5")
-        command = [sys.executable, "-m", "possibleworlds", "generate", str(data), *options]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        every = cases(data)
-        for number, case in enumerate(every):
-            rng = random.Random(f"{arguments.seed} {case.name}")
-            left = arguments.seconds - (time.perf_counter() - began)
-            deadline = time.monotonic() + left / (len(every) - number)
-            killer = Killer(case, Path(temporary) / case.name.replace(" ", "-"), rng)
-            results[case.name] = killer.kill_often(arguments.kills, deadline)
-    seconds = time.perf_counter() - began
-    print(table(results))
-    problems = [problem for result in results.values() for problem in result.problems]
+    load_everything()
+    records = read_counts(arguments.state)
+    if arguments.seed is None:
+        arguments.seed = next_seed(records)
+    if arguments.kills:
+        record = {"seed": arguments.seed, "commit": commit(), "cpu_seconds": 0.0, "results": {}}
+        records.append(record)
+        with tempfile.TemporaryDirectory(prefix="kill-") as temporary:
+            for results in kill_all(arguments, Path(temporary)):
+                record["results"] = {name: vars(result) for name, result in results.items()}
+                record["cpu_seconds"] = round(cpu_seconds(), 1)
+                write_counts(arguments.state, records)
+    added = totals(records)
+    print(table(added))
+    problems = [problem for result in added.values() for problem in result.problems]
     print(*problems, sep="\n", end="\n" if problems else "")
     if arguments.write:
-        figures = f"Commit {commit()}, seed {arguments.seed}, {seconds:,.0f} s:\n\n{table(results)}"
-        replace_part("reliability.md", "kill", figures)
+        replace_part("reliability.md", "kill", f"{described(records)}:\n\n{table(added)}")
     sys.exit(bool(problems))
 
 

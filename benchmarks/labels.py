@@ -17,8 +17,6 @@ file has --rows rows. --write puts the totals into docs/reliability.md.
 """
 
 import argparse
-import json
-import os
 import random
 import subprocess
 import sys
@@ -31,6 +29,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from counts import cpu_seconds, described, next_seed, read_counts, write_counts
 from pages import commit, replace_part
 from pysat.solvers import Solver
 
@@ -350,19 +349,6 @@ def judge_chunk(seed: int) -> dict[str, Any]:
 # What is kept
 
 
-def read_state(path: Path) -> list[dict[str, Any]]:
-    """Read the chunks that are done."""
-    chunks: list[dict[str, Any]] = []
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else chunks
-
-
-def write_state(path: Path, chunks: list[dict[str, Any]]) -> None:
-    """Keep the chunks that are done."""
-    part = path.with_name(f"{path.name}.new")
-    part.write_text(json.dumps(chunks, indent=1) + "\n", encoding="utf-8")
-    part.replace(path)
-
-
 def totals(chunks: list[dict[str, Any]]) -> dict[str, Counter[str]]:
     """Add up the counts of all chunks, by the kind of data set."""
     added: dict[str, Counter[str]] = {}
@@ -385,11 +371,6 @@ def shown(chunks: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def cpu_seconds() -> float:
-    """The time of this process and of those that it has waited for, on a core."""
-    return sum(os.times()[:4])
-
-
 def main() -> None:
     """Decide rows until there are enough; exit code 1 unless all were right."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -398,28 +379,25 @@ def main() -> None:
     parser.add_argument("--state", type=Path, required=True, help="the file of the totals")
     parser.add_argument("--write", action="store_true", help="into docs/reliability.md")
     arguments = parser.parse_args()
-    chunks = read_state(arguments.state)
+    chunks = read_counts(arguments.state)
     seed = arguments.seed
     while sum(counts["rows"] for counts in totals(chunks).values()) < arguments.rows:
         if seed is None:
-            seed = max((chunk["seed"] for chunk in chunks), default=-1) + 1
+            seed = next_seed(chunks)
         if any(chunk["seed"] == seed for chunk in chunks):
             sys.exit(f"seed {seed} is in {arguments.state} already")
         began = cpu_seconds()
         chunk = judge_chunk(seed)
         chunk["cpu_seconds"] = round(cpu_seconds() - began, 1)
         chunks.append(chunk)
-        write_state(arguments.state, chunks)
+        write_counts(arguments.state, chunks)
         rows = sum(counts["rows"] for counts in totals(chunks).values())
         print(f"{time.strftime('%H:%M:%S')} seed {seed}: {rows:,} rows", *chunk["examples"][:3])
         sys.stdout.flush()
         seed += 1
     print(shown(chunks))
     if arguments.write:
-        commits = ", ".join(dict.fromkeys(chunk["commit"] for chunk in chunks))
-        seconds = sum(chunk["cpu_seconds"] for chunk in chunks)
-        seeds = f"seeds {min(c['seed'] for c in chunks)} to {max(c['seed'] for c in chunks)}"
-        text = f"Commit {commits}, {seeds}, {seconds:,.0f} s of a core:\n\n{shown(chunks)}"
+        text = f"{described(chunks)}:\n\n{shown(chunks)}"
         replace_part("reliability.md", "labels", text)
     sys.exit(any(chunk["examples"] for chunk in chunks))
 

@@ -12,6 +12,7 @@ import pytest
 
 import possibleworlds as pw
 from possibleworlds.data.splits import free_splits, generate_folder
+from possibleworlds.storage import is_temporary
 from possibleworlds.training.checkpoint import (
     METRICS,
     RUN,
@@ -78,6 +79,9 @@ def check(folder: Path) -> None:
     assert progress["step"] == record.metrics.step
     assert len(progress["history"]) == len(history)
     assert max(line.validation for line in history) == record.metrics.validation
+    if record.finished:  # nobody need go on with it, so that nobody would remove anything
+        names = {path.name for path in folder.iterdir() if not is_temporary(path)}
+        assert names == {RUN, METRICS, record.weights, record.state}
 
 
 @pytest.mark.parametrize("length", [{"epochs": 2.0}, {"minutes": 0.003}])
@@ -104,6 +108,16 @@ def test_a_kill_at_any_boundary(length: dict[str, float], data: Path, tmp_path: 
         shutil.rmtree(tmp_path / "run")
         boundary += 3
     assert kills >= 5
+
+
+def test_a_kill_at_the_end_of_a_run(data: Path, tmp_path: Path) -> None:
+    settings = {"size": 4, "mlp_size": 4, "evaluations": 2, "epochs": 1.0}
+    boundary, finished = 48, 0
+    while train_and_die(Job("treenet", data, tmp_path / f"{boundary}", settings), boundary):
+        check(tmp_path / f"{boundary}")
+        finished += read_run(tmp_path / f"{boundary}").finished
+        boundary += 1
+    assert finished
 
 
 def test_weights_are_those_of_the_record_not_of_a_name(data: Path, tmp_path: Path) -> None:

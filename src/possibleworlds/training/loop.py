@@ -210,9 +210,14 @@ class Trainer:
             checkpoint.save_tensors(folder / weights, self.best, metadata)
         checkpoint.save_tensors(folder / state, *self.state())
         checkpoint.write_history(folder, progress.history)
-        record = replace(record, weights=weights, state=state, metrics=self.metrics)
-        record.write(folder)
-        checkpoint.remove_superseded(folder, record)
+        metrics = self.metrics
+        record = replace(record, weights=weights, state=state, metrics=metrics)
+        # A finished run has nothing left of earlier checkpoints, as nobody would remove it.
+        unfinished = replace(record, metrics=replace(metrics, finished=False))
+        unfinished.write(folder)
+        checkpoint.remove_superseded(folder, unfinished)
+        if metrics.finished:
+            record.write(folder)
         return record
 
     def restore(self, folder: Path, record: RunRecord) -> None:
