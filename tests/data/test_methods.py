@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from possibleworlds.data.cnf import cnf_four_tuple
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
+from possibleworlds.data.generation import FREE, ROWS_TOGETHER, free_split, generate
 from possibleworlds.data.groups import sample_groups, tilted
 from possibleworlds.data.keys import pair_key
 from possibleworlds.data.mutate import exchanges, mutated_pairs, small_changes
 from possibleworlds.data.naive import naive_pairs
+from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, count_models, entails, parse
 from possibleworlds.paper import TABLE_1
 from tests.conftest import DATA_FORMULAS
@@ -140,3 +142,15 @@ def test_cnf_four_tuples_are_labelled_truly_and_have_premises_at_the_threshold()
         assert (third[:2], fourth[:2]) == ((a1, b2), (a2, b1))
         assert all(a.count("&") == 54 and a.count("|") == 110 for a in (a1, a2))
         assert all(Formula(tuple(b.replace("~", ""))).operators == 1 for b in (b1, b2))
+
+
+def test_python_knows_the_methods_of_the_command_line() -> None:
+    for method, settings in FREE.items():
+        together = ROWS_TOGETHER[settings.method]
+        if method != "giant":  # slow
+            pairs = generate(rows=together, method=method, seed=3)  # type: ignore[arg-type]
+            assert len(pairs) == together
+        split = free_split("any", together, method=method)  # type: ignore[arg-type]
+        assert (split.variables, split.operators) == (settings.variables, settings.operators)
+    with pytest.raises(UserError, match="'exam' is not a method"):
+        generate(rows=4, method="exam")  # type: ignore[arg-type]

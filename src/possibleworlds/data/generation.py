@@ -8,7 +8,7 @@ import math
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
 from typing import Annotated, Literal, NamedTuple, TypeVar
@@ -97,6 +97,17 @@ class Split:
             raise UserError(
                 f"{self.rows} rows: {self.method!r} needs a positive multiple of {together}"
             )
+
+
+FreeMethod = Literal["fourtuples", "naive", "mutated", "giant", "sat"]
+FREE: dict[str, Split] = {
+    "fourtuples": Split("", 0),
+    "naive": Split("", 0, method="naive"),
+    "mutated": Split("", 0, method="mutated"),
+    "giant": Split("", 0, (26, 26), (40, 60), "mutated"),
+    "sat": Split("", 0, (20, 20), method="sat"),
+}
+"""The methods of free settings, with what they vary unless told otherwise."""
 
 
 class KeySet:
@@ -295,23 +306,28 @@ def generate_pairs(split: Split, seed: int, pruner: Pruner, workers: int) -> Pai
 
 def generate(
     rows: int,
-    variables: Range = (1, 10),
-    operators: Range = (1, 10),
-    method: Method = "fourtuples",
+    variables: Range | None = None,
+    operators: Range | None = None,
+    method: FreeMethod = "fourtuples",
     seed: int = 0,
     workers: int = 1,
     exact_variables: bool = False,
+    clauses: int = 0,
 ) -> Pairs:
     """Generate labelled pairs in memory, no two equal up to renaming of variables.
 
     The same as `train.txt` of `possibleworlds generate` with these settings. `variables` says over
-    how many names formulas are sampled; a pair may show fewer, unless `exact_variables`.
+    how many names formulas are sampled; a pair may show fewer, unless `exact_variables`. Both
+    ranges are 1 to 10 unless the method has its own: `giant` has 26 variables and 40 to 60
+    operators, `sat` 20 variables, and `clauses` in its premises.
 
     >>> pairs = generate(rows=8, variables=(1, 3), operators=(1, 4), seed=0)
     >>> len(pairs), [pair.label for pair in pairs[:4]]
     (8, [True, True, False, False])
     """
-    split = free_split(TRAINING, rows, variables, operators, method, exact_variables, seed)
+    settings = variables, operators, method, exact_variables, clauses
+    split = free_split(TRAINING, rows, *settings)
+    records.check_argument("seed", seed, Seed)
     records.check_argument("workers", workers, Count)
     return generate_pairs(split, seed, Pruner("pairs", [split]), workers)
 
@@ -319,27 +335,37 @@ def generate(
 def free_split(
     name: str,
     rows: int,
-    variables: Range,
-    operators: Range,
-    method: Method,
-    exact_variables: bool,
-    seed: int,
+    variables: Range | None = None,
+    operators: Range | None = None,
+    method: FreeMethod = "fourtuples",
+    exact_variables: bool = False,
+    clauses: int = 0,
 ) -> Split:
     """Describe a split with any settings; raise UserError if no data can have them."""
-    if method == "exam":
-        raise UserError("the exam is not sampled; it is one of the paper's splits")
-    split = Split(name, rows, variables, operators, method, exact_variables)
+    records.check_argument("method", method, str)
+    if method not in FREE:
+        raise UserError(f"{method!r} is not a method: {', '.join(FREE)}")
+    kind = FREE[method]
+    split = replace(
+        kind,
+        name=name,
+        rows=rows,
+        variables=kind.variables if variables is None else variables,
+        operators=kind.operators if operators is None else operators,
+        exact_variables=exact_variables,
+        clauses=clauses,
+    )
     split.validate()
-    records.check_argument("seed", seed, Seed)
     return split
 
 
 def stream(
-    variables: Range = (1, 10),
-    operators: Range = (1, 10),
-    method: Method = "fourtuples",
+    variables: Range | None = None,
+    operators: Range | None = None,
+    method: FreeMethod = "fourtuples",
     seed: int = 0,
     exact_variables: bool = False,
+    clauses: int = 0,
 ) -> Iterator[Pair]:
     """Generate labelled pairs without end, in constant memory; now and then one comes again.
 
@@ -347,7 +373,7 @@ def stream(
     >>> [pair.label for pair in islice(stream(seed=1), 4)]
     [True, True, False, False]
     """
-    split = free_split(
-        "stream", ROWS_OF_STREAM, variables, operators, method, exact_variables, seed
-    )
+    settings = variables, operators, method, exact_variables, clauses
+    split = free_split("stream", ROWS_OF_STREAM, *settings)
+    records.check_argument("seed", seed, Seed)
     return (pair for n in count() for unit in make_units(split, seed, n) for pair in unit)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,15 @@ import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS
 from possibleworlds.data.files import count_lines, format_rows, in_blocks, read_pairs
 from possibleworlds.data.generation import (
+    FREE,
     ROWS_TOGETHER,
     Count,
+    FreeMethod,
     Prune,
     Pruner,
     Seed,
     Split,
+    free_split,
     generate_pairs,
     generate_units,
 )
@@ -66,41 +69,20 @@ PRESETS = {
 }
 
 
-KINDS: dict[str, Split] = {
-    "fourtuples": Split("", 0),
-    "naive": Split("", 0, method="naive"),
-    "mutated": Split("", 0, method="mutated"),
-    "giant": Split("", 0, (26, 26), (40, 60), "mutated"),
-    "sat": Split("", 0, (20, 20), method="sat"),
-}
-"""The methods of free settings, with what they vary unless told otherwise."""
-
-
 def free_splits(
     rows: int,
     variables: Range | None = None,
     operators: Range | None = None,
-    method: str = "fourtuples",
+    method: FreeMethod = "fourtuples",
     exact_variables: bool = False,
     clauses: int = 0,
 ) -> tuple[Split, ...]:
     """Lay out a training split, and validation and test splits of a twentieth of its size."""
-    kind = KINDS[method]
-    together = ROWS_TOGETHER[kind.method]
+    together = ROWS_TOGETHER[FREE[method].method]
     held_out = max(1, rows // 20 // together) * together
     sizes = {"train": rows, "validate": held_out, "test_easy": held_out}
-    return tuple(
-        replace(
-            kind,
-            name=name,
-            rows=size,
-            variables=variables or kind.variables,
-            operators=operators or kind.operators,
-            exact_variables=exact_variables,
-            clauses=clauses,
-        )
-        for name, size in sizes.items()
-    )
+    settings = variables, operators, method, exact_variables, clauses
+    return tuple(free_split(name, size, *settings) for name, size in sizes.items())
 
 
 def paper_splits(seed: int = 0, scale: float = 1.0, workers: int = 1) -> dict[str, Pairs]:

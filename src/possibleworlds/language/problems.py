@@ -12,10 +12,10 @@ from operator import and_
 
 import numpy as np
 
-from possibleworlds.data.generation import Split, make_units
+from possibleworlds.data.generation import FREE, Split, make_units
 from possibleworlds.data.groups import sample_groups
 from possibleworlds.data.keys import pair_keys
-from possibleworlds.data.splits import KINDS, PRESETS
+from possibleworlds.data.splits import PRESETS
 from possibleworlds.logic.formula import Formula, variables_of
 from possibleworlds.logic.truth import truth_table
 
@@ -35,11 +35,11 @@ class Problem:
     """Problems of one number come from one 4-tuple, or are a pair with a mutated conclusion."""
 
 
-SOURCES = ("fourtuples", "easy", "hard", "big", "massive", "exam", "giant", "sat")
+SOURCES = ("fourtuples", "validate", "easy", "hard", "big", "massive", "exam", "giant", "sat")
 """Sizes of one's own, or those of a kind of test set."""
 KINDS_OF_SET = {
     **{split.name.removeprefix("test_"): split for split in PRESETS["paper"]},
-    **{name: replace(KINDS[name], name=name) for name in ("giant", "sat")},
+    **{name: replace(FREE[name], name=name) for name in ("giant", "sat")},
 }
 ROWS_AT_ONCE = 64
 """Rows are made in blocks like those of a split of this many rows."""
