@@ -24,7 +24,7 @@ from possibleworlds.training.checkpoint import (
     read_history,
     read_run,
 )
-from possibleworlds.training.evaluations import read_evaluations
+from possibleworlds.training.evaluations import read_evaluations, split_key
 
 RESULTS = Path(__file__).parent.parent / "results"
 RECORD, BEFORE = RESULTS / "record.json", RESULTS / "paper.json"
@@ -36,13 +36,16 @@ NAMES = {
 """How rows are called that are not called like their network."""
 
 
-def describe_run(run: Path) -> dict[str, Any]:
+def describe_run(run: Path, worlds: int | None) -> dict[str, Any]:
     """Describe a finished run: its settings, its learning curve, and its accuracies."""
     record = read_run(run)
     assert record.metrics is not None
     accuracy: dict[str, dict[str, float]] = {"published": {}, "generated": {}}
     for key, evaluation in read_evaluations(run).items():
-        folder, _, split = key.partition("/")
+        file, with_worlds = split_key(key)
+        if with_worlds != (str(worlds) if worlds else ""):
+            continue
+        folder, _, split = file.partition("/")
         whose = "generated" if folder == "paper" else "published"
         accuracy[whose][split] = round(evaluation["accuracy"], 4)
     curve = [(line.step, line.validation) for line in read_history(run, record)]
@@ -72,7 +75,7 @@ def put_on_record(out: Path) -> None:
         runs = {seed: out / "runs" / f"{name}-{seed}" for seed in row.seeds}
         if not all(is_done(run) for run in runs.values()):
             continue
-        seeds = {str(seed): describe_run(run) for seed, run in runs.items()}
+        seeds = {str(seed): describe_run(run, row.worlds) for seed, run in runs.items()}
         best = rank_seeds({seed: one["validation"] for seed, one in seeds.items()})[0]
         first = read_run(runs[row.seeds[0]])
         command = f"possibleworlds train {row.model} --data {row.data} {' '.join(row.options)}"
@@ -82,6 +85,7 @@ def put_on_record(out: Path) -> None:
             "commit": commit,
             "version": first.version,
             "settings": first.flat_settings,
+            "worlds": row.worlds,
             "parameters": first.metrics.parameters if first.metrics else None,
             "pretrained_seed": int(best) if name == row.model else None,
             "seeds": seeds,

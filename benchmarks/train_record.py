@@ -35,6 +35,8 @@ class Row:
     settings: dict[str, object] = field(default_factory=dict)
     data: str = "paper"
     seeds: tuple[int, ...] = SEEDS
+    worlds: int | None = None
+    """Of an evaluation, where they are more than in training."""
 
     @property
     def options(self) -> list[str]:
@@ -48,7 +50,7 @@ class Row:
 UNIFORM = {"binary_worlds": "false", "variable_prior": 0}
 """Worlds as the paper has them, without the prior."""
 ROWS = {
-    "possibleworldnet-uniform": Row("possibleworldnet", 60, {**UNIFORM, "worlds": 128}),
+    "possibleworldnet-uniform": Row("possibleworldnet", 60, {**UNIFORM, "worlds": 128}, worlds=256),
     "possibleworldnet": Row("possibleworldnet", 6, {"worlds": 256}),
     "guidedworldnet": Row("guidedworldnet", 12, {"training_flips": 8}, data="wide"),
     "linear-bow": Row("linear-bow", 60),
@@ -94,16 +96,16 @@ def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
     folders = ["--data", str(out / row.data), "--out", str(run), "--resume"]
     command("train", row.model, *folders, "--seed", str(seed), *row.options)
     own = [file for file in data_files([out / "paper"]) if file.stem != "train"]
-    arguments = [str(path) for path in (run, *published, *own)]
+    arguments = [name, *(str(path) for path in (run, *published, *own))]
     subprocess.run([sys.executable, __file__, "--evaluate", *arguments], check=True)
 
 
-def evaluate(run: Path, files: list[Path]) -> None:
-    """Evaluate a run on one thread, in a process of its own."""
+def evaluate(name: str, run: str, *files: str) -> None:
+    """Evaluate a run of a row on one thread, in a process of its own."""
     import torch
 
     torch.set_num_threads(1)
-    evaluate_into(run, files)
+    evaluate_into(Path(run), [Path(file) for file in files], ROWS[name].worlds)
 
 
 def main() -> None:
@@ -113,10 +115,10 @@ def main() -> None:
     parser.add_argument("--published", type=Path)
     parser.add_argument("--only", nargs="*", default=list(ROWS), choices=ROWS)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--evaluate", nargs="*", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--evaluate", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.evaluate:
-        evaluate(arguments.evaluate[0], arguments.evaluate[1:])
+        evaluate(*arguments.evaluate)
         return
     published = data_files([arguments.published])
     arguments.out.mkdir(parents=True, exist_ok=True)

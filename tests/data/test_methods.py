@@ -145,12 +145,12 @@ def test_cnf_four_tuples_are_labelled_truly_and_have_premises_at_the_threshold()
 
 
 def test_python_knows_the_methods_of_the_command_line() -> None:
-    for method, settings in FREE.items():
-        together = ROWS_TOGETHER[settings.method]
+    for method, kind in FREE.items():
+        together = ROWS_TOGETHER[kind.method]
         if method != "giant":  # slow
             pairs = generate(rows=together, method=method, seed=3)  # type: ignore[arg-type]
             assert len(pairs) == together
         split = free_split("any", together, method=method)  # type: ignore[arg-type]
-        assert (split.variables, split.operators) == (settings.variables, settings.operators)
+        assert (split.variables, split.operators) == (kind.variables, kind.operators)
     with pytest.raises(UserError, match="'exam' is not a method"):
         generate(rows=4, method="exam")  # type: ignore[arg-type]
