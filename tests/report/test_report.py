@@ -28,6 +28,7 @@ from possibleworlds.paper import TABLE_1, TABLE_2
 from possibleworlds.report import comparisons, figures, sizes, worlds
 from possibleworlds.report import page as pages
 from possibleworlds.report import runs as report_runs
+from possibleworlds.report.cells import table
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate, pending_evaluations, write_report
 from possibleworlds.report.results import ResultRow, result_row, results_table
@@ -102,7 +103,7 @@ def make_run(
 def cells(table: pages.Table, network: str) -> dict[str, pages.Cell]:
     """The line of a network, by the names of the columns."""
     (line,) = (row for row in table.rows if row[0].text == network)
-    return dict(zip(table.columns, line, strict=True))
+    return dict(zip((column.text for column in table.columns), line, strict=True))
 
 
 def runs_in(folder: Path) -> list[Run]:
@@ -233,6 +234,8 @@ def test_a_run_given_twice_or_copied_counts_once(tmp_path: Path) -> None:
     make_run(tmp_path / "a")
     make_run(tmp_path / "copy")
     runs, _ = find_runs([tmp_path, tmp_path / "a"])
+    make_run(tmp_path / "b" / "unfinished", finished=False)
+    assert len(find_runs([tmp_path, tmp_path / "b"])[1]) == 1
     (group,) = select(runs)
     assert len(runs) == 2
     assert len(group.runs) == 1
@@ -289,6 +292,14 @@ def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
     make_run(tmp_path / "a", tests={"data/test_easy": 0.5, "data/test_hard": 0.7})
     (row,) = sizes.size_rows(select(runs_in(tmp_path)))
     assert row.bins["variables"] == [SizeBin(3, 3, 200, pytest.approx(0.6))]
+    # A size that a run has a single pair of, in another file of the same name.
+    other = make_run(tmp_path / "b", seed=1, tests={"data/test_easy": 0.5, "data/test_hard": 0.7})
+    stored = json.loads((other / "evaluation.json").read_text())
+    stored["data/test_easy"]["by_variables"] = {"9": {"rows": 1, "accuracy": 1.0}}
+    (other / "evaluation.json").write_text(json.dumps(stored))
+    (row,) = sizes.size_rows(select(runs_in(tmp_path)))
+    assert [(part.label, part.rows) for part in row.bins["variables"]] == [("3", 150), ("9", 1)]
+    write_report(request(tmp_path), tmp_path / "out", silent)
     bins = [SizeBin(3, 3, 1, 1.0), SizeBin(4, 4, 3, 0.0)]
     assert sizes.merged(bins, 5) == [SizeBin(3, 4, 4, 0.25)]
 
@@ -357,10 +368,10 @@ def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:
         Material(request(tmp_path / "runs", data=tuple(folders)))
 
 
-def test_any_number_of_files_can_be_drawn() -> None:
-    rows = [worlds.SamplingRow(f"folder-{i}", 1, 0.5, None, 0.5, None) for i in range(21)]
+def test_any_files_can_be_drawn() -> None:
+    rows = [worlds.SamplingRow(f"folder-{i}\x01", 1, 0.5, None, 0.5, None) for i in range(21)]
     drawings = worlds.draw_sampling(rows)
-    assert "folder-20" in drawings[20].content
+    assert "folder-20" in drawings[20]
     tree = ElementTree.fromstring(pages.Picture("sampling", "", drawings).svg())
     assert len(tree.findall("{http://www.w3.org/2000/svg}svg")) == 21
 
@@ -513,22 +524,45 @@ HOSTILE = "<img src=x onerror=alert(1)>`*|[a](javascript:x)\n# b"
 
 
 def test_text_from_elsewhere_cannot_break_the_page() -> None:
+    axis = figures.Axis("", 0, 1, [])
     parts: list[pages.Part] = [
-        pages.Table([HOSTILE, "|"], [[pages.Cell(HOSTILE), pages.Cell("a|b & c", bold=True)]]),
+        table([HOSTILE, "|"], [[pages.Cell(HOSTILE), pages.Cell("a|b & c", bold=True)]]),
         pages.Code(HOSTILE, f"{HOSTILE}\n```\n<script>"),
         pages.code(HOSTILE),
-        pages.Picture("x", HOSTILE, [pages.Drawing(HOSTILE, "")]),
+        pages.Picture("x", HOSTILE, [figures.Panel(axis, axis).draw(HOSTILE, [])]),
     ]
     page = pages.to_html("t", {"A": parts})
     assert "<img src=x" not in page
     Tags(page).assert_only_our_own()
-    assert page.count("&lt;img src=x onerror=alert(1)&gt;") == 7
+    assert page.count("&lt;img src=x onerror=alert(1)&gt;") == 8
     assert "<strong>a|b &amp; c</strong>" in page
     text = pages.to_markdown("t", {"A": parts})
     outside = re.sub(r"(`+)[^`].*?\1", "", re.sub(r"(?s)\n````.*?\n````\n", "\n", text))
     assert not re.search(r"(?<!\\)<|(?<!\\)\[a", outside)
     assert "\n# b" not in text.replace(f"\n{HOSTILE}", "")
     assert r"**a\|b \& c**" in text
+
+
+def test_text_is_shown_as_it_is_written() -> None:
+    """Emphasis does not reach into code, empty cells have none, and bytes that are no text show."""
+    parts: list[pages.Part] = [
+        f"*a* {pages.code('b*c*d')}",
+        table(["x"], [[pages.Cell("", muted=True)], [pages.Cell("y", muted=True)]]),
+        pages.Code("z", "one \udcff\x01\ntwo"),
+    ]
+    page, text = pages.to_html("t", {"A": parts}), pages.to_markdown("t", {"A": parts})
+    assert "<em>a</em> <code>b&#42;c&#42;d</code>" in page
+    assert page.count("<em>") == 2
+    assert "|  |\n| *y* |" in text
+    for written in (page, text):
+        assert "one \\udcff\\x01\ntwo" in written
+        written.encode()
+
+
+def test_every_sentence_is_used() -> None:
+    names = re.findall(r"^## (.*)$", pages.asset("texts.md"), re.MULTILINE)
+    sources = "".join(path.read_text() for path in Path(pages.__file__).parent.glob("*.py"))
+    assert [name for name in names if f'text("{name}"' not in re.sub(r"\(\s+", "(", sources)] == []
 
 
 def broken_run(folder: Path) -> None:
@@ -566,6 +600,11 @@ def spoiled(name: str, place: list[str], value: object) -> Callable[[Path], None
     return prepare
 
 
+def worlds_of(count: int) -> Callable[[Path], None]:
+    """What makes a PossibleWorldNet with such a number of worlds."""
+    return lambda folder: make_run(folder / "a", "possibleworldnet", worlds=count) and None
+
+
 def broken_sweep(folder: Path) -> None:
     make_run(folder / "a")
     (folder / "sweep.json").write_text("[]")
@@ -586,9 +625,13 @@ def broken_sweep(folder: Path) -> None:
         (spoiled("run.json", ["metrics", "seconds"], None), "metrics.seconds must be a number"),
         (spoiled("run.json", ["training", "batch_size"], "x"), "has no number for batch_size"),
         (spoiled("run.json", ["model"], "possibleworldnet"), "has no number for worlds"),
+        (worlds_of(0), "has no number for worlds"),
+        (worlds_of(10**400), "has no number for worlds"),
         (spoiled("run.json", ["data"], {"train.txt": 5}), "data.train.txt must be a text"),
         (spoiled("evaluation.json", ["d/x", "accuracy"], "a"), "does not hold evaluations"),
         (spoiled("evaluation.json", ["d/x", "by_variables"], {"x": {}}), "not hold evaluations"),
+        (spoiled("evaluation.json", ["d/x", "rows"], "x"), "one: d/x.rows must be a whole number"),
+        (spoiled("evaluation.json", ["d/x", "sha256"], ["x"]), "one: d/x.sha256 must be a text"),
         (
             spoiled(
                 "evaluation.json", ["d/x", "by_operators"], {"0-4": {"rows": 0, "accuracy": 0.5}}
@@ -619,10 +662,12 @@ def test_hostile_names_never_become_markup(tmp_path: Path) -> None:
     generate_folder(folder / f"{name}-data", free_splits(80, (1, 3), (1, 3), "fourtuples"), seed=0)
     (folder / f"{name}-data" / "train.txt").rename(folder / f"{name}-data" / "test_hard.txt")
     (folder / f"{name}-data" / "dataset.json").unlink()
+    settings = {name: name, "unguided_fraction": name}
     for i, count in enumerate((4, 16)):
         tests = {f"{name}/test_easy": 0.7, f"{name}-data/validate": 0.6}
+        tests[f"{name}-data/validate@0"] = tests[f"{name}-data/validate@{'9' * 5000}"] = 0.6
         models = ("</script><script>alert(1)//", "possibleworldnet")
-        make_run(folder / f"{name}-{i}", models[i], tests=tests, worlds=count, **{name: name})
+        make_run(folder / f"{name}-{i}", models[i], tests=tests, worlds=count, **settings)
     make_run(folder / "unfinished" / name, finished=False)
     about = request(folder, data=(folder / f"{name}-data",))
     out = write_report(about, tmp_path / "out", silent).parent
@@ -715,6 +760,8 @@ def test_worlds_are_compared_at_equal_steps() -> None:
     assert worlds.accuracy_at(150, curve) == pytest.approx(0.75)
     assert worlds.accuracy_at(200, curve) == pytest.approx(0.8)
     assert worlds.accuracy_at(300, curve) is None
+    assert worlds.accuracy_at(100, curve[1:2]) == pytest.approx(0.7)
+    assert worlds.accuracy_at(0, []) is None
 
 
 @given(st.lists(st.floats(26, 192), max_size=13))

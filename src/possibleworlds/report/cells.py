@@ -25,9 +25,10 @@ def as_cell(value: Any, muted: bool = False) -> Cell:
     return Cell("" if value is None else str(value), muted=muted)
 
 
-def table(columns: Sequence[str], rows: Iterable[Iterable[Any]], words: int = 1) -> Table:
+def table(columns: Iterable[Any], rows: Iterable[Iterable[Any]], words: int = 1) -> Table:
     """Make a table of values."""
-    return Table(columns, [[as_cell(value) for value in row] for row in rows], words)
+    named = [as_cell(column) for column in columns]
+    return Table(named, [[as_cell(value) for value in row] for row in rows], words)
 
 
 def time_cell(seconds: SeedMean) -> Cell:

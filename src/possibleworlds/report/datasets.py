@@ -14,9 +14,12 @@ from possibleworlds.data.statistics import (
     file_statistics,
     split_statistics,
 )
+from possibleworlds.report.cells import table
 from possibleworlds.report.material import DataFolder, Material
 from possibleworlds.report.page import Cell, Part, Table, code, text
+from possibleworlds.report.runs import place_in
 
+SPLITS = tuple(paper.TABLE_1)
 BIAS_ROWS = 50_000
 """As many rows as in the paper's Tables 3 and 4, since chi-squared grows with them."""
 
@@ -33,19 +36,16 @@ class DataRow:
 
 def data_row(folder: DataFolder) -> DataRow:
     """Compute Table 1 for a folder, and the bias tables for the start of its training data."""
-    files = {file.stem: file for file in sorted(folder.files, key=lambda file: order(file.stem))}
+    files = {
+        file.stem: file
+        for file in sorted(folder.files, key=lambda file: place_in(SPLITS, file.stem))
+    }
     lines = {
         name: as_in_table_1(name, split_statistics(read_pairs(file)))._asdict()
         for name, file in files.items()
     }
     first = islice(read_pairs(files["train"]), BIAS_ROWS) if "train" in files else None
     return DataRow(folder.name, folder.method, lines, file_statistics(first) if first else None)
-
-
-def order(name: str) -> tuple[int, str]:
-    """Give the sort key of a file: the order of Table 1, then others by name."""
-    known = list(paper.TABLE_1)
-    return (known.index(name) if name in known else len(known)), name
 
 
 def data_section(rows: Sequence[DataRow], material: Material) -> list[Part]:
@@ -64,7 +64,9 @@ def number(value: float, digits: int = 2, muted: bool = False) -> Cell:
 def table_1(rows: Sequence[DataRow]) -> Table:
     """Put the paper's Table 1 beside ours."""
     lines: list[list[Cell]] = []
-    for split in sorted({split for row in rows for split in row.table_1}, key=order):
+    for split in sorted(
+        {split for row in rows for split in row.table_1}, key=lambda split: place_in(SPLITS, split)
+    ):
         sources: list[tuple[str, Iterable[float], bool]] = [
             (row.name, row.table_1[split].values(), False) for row in rows if split in row.table_1
         ]
@@ -74,7 +76,7 @@ def table_1(rows: Sequence[DataRow]) -> Table:
             cells = [number(value, digits, muted) for value, digits in numbers]
             lines.append([Cell(split), Cell(name, muted=muted), *cells])
     columns = ["split", "of", "rows", "variables", "operators", "length", "2^variables"]
-    return Table(columns, lines, words=2)
+    return table(columns, lines, words=2)
 
 
 def bias_parts(row: DataRow, biases: FileStatistics) -> list[Part]:
@@ -99,5 +101,5 @@ def bias_parts(row: DataRow, biases: FileStatistics) -> list[Part]:
     sides_columns = [name for side in SIDES for name in (f"{side}+", f"{side}−", "χ²", "χ², paper")]
     return [
         text("biases", name=code(row.name), guesses=guesses, **rows),
-        Table(["feature", *sides_columns], lines),
+        table(["feature", *sides_columns], lines),
     ]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from possibleworlds.report.page import HEIGHT, WIDTH, Drawing, escaped
+from possibleworlds.report.page import HEIGHT, WIDTH, escaped
 
 OTHERS = "others"
 FAMILIES = {
@@ -148,7 +148,7 @@ class Panel:
         lines: Sequence[Line],
         context: Iterable[Line] = (),
         shaded_to: float | None = None,
-    ) -> Drawing:
+    ) -> str:
         """Draw lines, with others faint and without names; the background is shaded up to x."""
         x_axis, y_axis = self.x_axis, self.y_axis
         parts = [label("title", LEFT, 14, title)]
@@ -171,8 +171,9 @@ class Panel:
         names = zip(lines, spread_out(ends, TOP, BOTTOM), strict=True)
         parts += [self.draw_line(line, name_y) for line, name_y in names]
         last = ", ".join(f"{line.name} {line.points[-1].y:.1f}" for line in lines)
-        summary = f"{title}, {y_axis.label}, at the right end: {last}"
-        return Drawing(summary, "".join(parts))
+        summary = escaped(f"{title}, {y_axis.label}, at the right end: {last}")
+        attributes = f'role="img" aria-label="{summary}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        return f'<svg class="panel" {attributes}>{"".join(parts)}</svg>'
 
     def draw_line(self, line: Line, name_y: float) -> str:
         """Draw a line with its points, its name, and the values that the pointer uncovers."""
@@ -210,7 +211,7 @@ def spread_out(places: Sequence[float], top: float, bottom: float) -> list[float
     return [y + lift for y in spread]
 
 
-def by_family(lines: Sequence[Line], x_axis: Axis, shaded_to: float | None = None) -> list[Drawing]:
+def by_family(lines: Sequence[Line], x_axis: Axis, shaded_to: float | None = None) -> list[str]:
     """Draw a panel for each family of networks, with the others as its background."""
     panel = Panel(x_axis, accuracy_axis(lines))
     drawings = []

@@ -11,17 +11,8 @@ from possibleworlds.data.files import TRAINING_FILES, data_files
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS
-from possibleworlds.report.runs import (
-    POSSIBLEWORLDNET,
-    Group,
-    Run,
-    find_runs,
-    folders_with,
-    grouped,
-    permutation_pairs,
-    select,
-    worlds_series,
-)
+from possibleworlds.report import runs
+from possibleworlds.report.runs import POSSIBLEWORLDNET, Group, Run
 from possibleworlds.training.evaluations import digest, evaluation_key, split_key
 
 TESTS = tuple(name for name in SPLITS if name != "validate")
@@ -82,13 +73,13 @@ class Material:
     def __init__(self, request: ReportRequest) -> None:
         self.request = request
         self.folders = find_data(request.folders, request.data)
-        runs, self.unfinished = find_runs(request.folders)
+        finished, self.unfinished = runs.find_runs(request.folders)
         digests = digests_of(self.test_folders)
-        self.runs = [without_outdated(run, digests) for run in runs]
-        self.groups = select(self.runs)
-        self.permutation_pairs = permutation_pairs(self.runs)
-        self.worlds_series = worlds_series(self.runs)
-        self.one_sided = grouped(run for run in self.runs if run.side != "both")
+        self.runs = [without_outdated(run, digests) for run in finished]
+        self.groups = runs.select(self.runs)
+        self.permutation_pairs = runs.permutation_pairs(self.runs)
+        self.worlds_series = runs.worlds_series(self.runs)
+        self.one_sided = runs.grouped(run for run in self.runs if run.side != "both")
 
     @cached_property
     def common_data(self) -> str:
@@ -150,14 +141,11 @@ def find_data(folders: Sequence[Path], data: Sequence[Path]) -> list[DataFolder]
     for folder in data:
         if not folder.is_dir():
             raise UserError(f"{folder}: not a folder")
-    beside = [path for folder in folders for path in folders_with(folder, MANIFEST)]
+    beside = [path for folder in folders for path in runs.folders_with(folder, MANIFEST)]
     distinct = {path.resolve(): path for path in (*beside, *data)}
-    return [
-        DataFolder(
-            path, data_files([path]), read_manifest(path) if (path / MANIFEST).exists() else {}
-        )
-        for path in distinct.values()
-    ]
+    manifests = [read_manifest(p) if (p / MANIFEST).exists() else {} for p in distinct.values()]
+    found = zip(distinct.values(), manifests, strict=True)
+    return [DataFolder(path, data_files([path]), manifest) for path, manifest in found]
 
 
 def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:

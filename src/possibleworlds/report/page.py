@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from itertools import zip_longest
 from string import Template
 
 PLAYGROUND = "playground.html"
@@ -43,44 +42,21 @@ class Cell:
 class Table:
     """A table."""
 
-    columns: Sequence[str]
+    columns: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
     words: int = 1
     """So many columns at the left hold words, the others numbers."""
     title: str = ""
     """Plain text; the table is folded away under it."""
-    notes: Sequence[str] = ()
-    """Small texts below the names of the columns."""
-
-    @property
-    def head(self) -> list[Cell]:
-        """The cells above the columns."""
-        named = zip_longest(self.columns, self.notes, fillvalue="")
-        return [Cell(name, details=(note,) * bool(note)) for name, note in named]
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A drawing as the content of an svg element, and its summary for those who cannot see it."""
-
-    summary: str
-    content: str
-
-    def svg(self, place: str = "") -> str:
-        """Write the svg element."""
-        return (
-            f'<svg class="panel" role="img" aria-label="{escaped(self.summary)}" '
-            f'viewBox="0 0 {WIDTH} {HEIGHT}"{place}>{self.content}</svg>'
-        )
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Drawings, the name of their file, and what they show."""
+    """Drawings (each an svg element), the name of their file, and what they show."""
 
     name: str
     caption: str
-    drawings: list[Drawing]
+    drawings: list[str]
 
     @property
     def file(self) -> str:
@@ -91,14 +67,13 @@ class Picture:
         """Write all drawings as one file that needs no style sheet beside it."""
         parts = []
         for i, drawing in enumerate(self.drawings):
-            x, y = i % COLUMNS * WIDTH, i // COLUMNS * HEIGHT
-            parts.append(drawing.svg(f' x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}"'))
+            place = f'x="{i % COLUMNS * WIDTH}" y="{i // COLUMNS * HEIGHT}"'
+            size = f'width="{WIDTH}" height="{HEIGHT}"'
+            parts.append(drawing.replace("<svg", f"<svg {place} {size}", 1))
         across, down = min(COLUMNS, len(parts)), -(-len(parts) // COLUMNS)
-        return (
-            '<svg xmlns="http://www.w3.org/2000/svg" '
-            f'viewBox="0 0 {across * WIDTH} {down * HEIGHT}">'
-            f"<style>{asset('figures.css')}</style>{''.join(parts)}</svg>\n"
-        )
+        box = f'viewBox="0 0 {across * WIDTH} {down * HEIGHT}"'
+        content = f"<style>{asset('figures.css')}</style>{''.join(parts)}"
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{content}</svg>\n'
 
 
 @dataclass(frozen=True)
@@ -131,9 +106,9 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(c if c in keep else escapes.get(c, c) for c in text)
 
 
-def escaped(text: str, keep: str = "") -> str:
+def escaped(text: str) -> str:
     """Write plain text in HTML or SVG."""
-    return escape(printable(text, keep))
+    return escape(printable(text))
 
 
 def code(text: str) -> str:
@@ -156,9 +131,9 @@ def duration(seconds: float) -> str:
 
 def inline(text: str) -> str:
     """Convert the simplest Markdown to HTML."""
-    pieces = text.split("`")
-    for i, piece in enumerate(pieces):
-        pieces[i] = f"<code>{escape(piece)}</code>" if i % 2 else escape(piece)
+    pieces = escape(text).split("`")
+    for i in range(1, len(pieces), 2):
+        pieces[i] = f"<code>{pieces[i].replace('*', '&#42;')}</code>"
     strong = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", "".join(pieces))
     return re.sub(r"\*(.+?)\*", r"<em>\1</em>", strong)
 
@@ -173,9 +148,9 @@ def html_row(cells: Sequence[Cell], words: int, tag: str = "td") -> str:
         for mark, is_marked in (("strong", cell.bold), ("em", cell.muted)):
             text = f"<{mark}>{text}</{mark}>" if text and is_marked else text
         text += "".join(f"<small>{escaped(detail)}</small>" for detail in cell.details)
-        has_bar = cell.bar is not None
-        kinds = [*["word"] * (column < words), *["bar"] * has_bar, *cell.kind.split()]
-        attributes = f' class="{" ".join(kinds)}"' if kinds else ""
+        bar = "bar" if cell.bar is not None else ""
+        kinds = " ".join(filter(None, ("word" if column < words else "", bar, cell.kind)))
+        attributes = f' class="{kinds}"' if kinds else ""
         if cell.bar is not None:
             attributes += f' style="--bar:{100 * cell.bar:.1f}%"'
         if cell.value is not None:
@@ -192,17 +167,17 @@ def folded(title: str, html: str) -> str:
 def html_part(part: Part) -> str:
     """Write a part of a section; a table scrolls sideways where the screen is narrow."""
     if isinstance(part, Table):
-        head = html_row(part.head, part.words, "th")
+        head = html_row(part.columns, part.words, "th")
         body = "\n".join(html_row(row, part.words) for row in part.rows)
         table = f"<table><thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table>"
         html = f'<div class="wide">{table}</div>\n'
         return folded(part.title, html) if part.title else html
     if isinstance(part, Code):
-        text = escaped(part.text, keep="\n")
+        text = escape(printable(part.text, keep="\n"))
         return folded(part.title, f"<pre>{text}</pre>")
     if isinstance(part, Picture):
         caption = f"<figcaption>{escaped(part.caption)}</figcaption>"
-        panels = "\n".join(drawing.svg() for drawing in part.drawings)
+        panels = "\n".join(part.drawings)
         kind = ' class="single"' if len(part.drawings) == 1 else ""
         return f'<figure{kind}>{caption}<div class="panels">{panels}</div></figure>\n'
     return f"<p>{inline(part)}</p>\n"
@@ -245,7 +220,7 @@ def markdown_part(part: Part) -> str:
     """Write a part of a section."""
     if isinstance(part, Table):
         rule = ["---"] * part.words + ["---:"] * (len(part.columns) - part.words)
-        head, *body = (map(markdown_cell, row) for row in (part.head, *part.rows))
+        head, *body = (map(markdown_cell, row) for row in (part.columns, *part.rows))
         title = f"{markdown_text(part.title)}\n\n" if part.title else ""
         return title + "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
     if isinstance(part, Code):

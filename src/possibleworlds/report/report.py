@@ -13,16 +13,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.models.registry import names
 from possibleworlds.paper import WORLDS
 from possibleworlds.parallel import StopRequestedError, ordered_map
-from possibleworlds.report import (
-    comparisons,
-    datasets,
-    errors,
-    recipes,
-    results,
-    sizes,
-    summary,
-    worlds,
-)
+from possibleworlds.report import comparisons, datasets, recipes, results, sizes, summary, worlds
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.page import Picture, Sections, to_html, to_markdown
 from possibleworlds.report.runs import Group
@@ -116,7 +107,7 @@ def compose(material: Material) -> tuple[dict[str, Any], Sections]:
     evaluated = worlds.worlds_in_evaluation(material.possibleworldnet)
     sampled = worlds.sampling_rows(material, evaluated)
     by_size = sizes.size_rows(one_each)
-    wrong = [row for group in one_each for row in errors.error_rows(group, material)]
+    wrong = [row for group in one_each for row in results.error_rows(group, material)]
     permuted = [comparisons.permutation_row(*pair) for pair in material.permutation_pairs]
     curves = comparisons.learning_curves(one_each)
     one_sided = comparisons.one_sided_rows(material)
@@ -142,7 +133,7 @@ def compose(material: Material) -> tuple[dict[str, Any], Sections]:
         "In short": summary.summary_section(rows, sampled, material.request.note),
         "Results": results.results_section(rows, sampled, material),
         "What generalises where": sizes.size_section(by_size, material),
-        "A gallery of errors": errors.errors_section(wrong, material),
+        "A gallery of errors": results.errors_section(wrong, material),
         "Sampling the truth table instead": worlds.sampling_section(sampled, material),
         "The number of worlds": worlds.worlds_section(trained, evaluated, material),
         "Symbol permutation": comparisons.permutation_section(permuted),

@@ -16,7 +16,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments.selection import rank_settings
 from possibleworlds.experiments.sweep import selected_runs
 from possibleworlds.experiments.trials import FAILED
-from possibleworlds.models.registry import names
+from possibleworlds.models import registry
 from possibleworlds.models.settings import LARGEST
 from possibleworlds.paper import SPLITS
 from possibleworlds.training.checkpoint import RUN, HistoryLine, RunRecord, read_history, read_run
@@ -163,7 +163,7 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
                 continue
             # Folders above the one that was named have no say.
             inside = [folder, *(parent for parent in path.parents if folder in parent.parents)]
-            selections = [chosen for p in inside if (chosen := selection_of(p)) is not None]
+            selections = [names for p in inside if (names := selection_of(p)) is not None]
             runs[path.resolve()] = Run(
                 path,
                 record,
@@ -171,24 +171,25 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
                 asdict(record.metrics),
                 read_history(path, record),
                 read_evaluations(path),
-                selected=all(path.name in chosen for chosen in selections),
+                selected=all(path.name in names for names in selections),
             )
     if not runs:
         listed = ", ".join(map(str, folders))
         raise UserError(f"{listed}: no finished run in it; `possibleworlds train` makes one")
+    known = registry.names()
+    in_order = sorted(runs.values(), key=lambda r: (*place_in(known, r.record.model), str(r.path)))
+    return in_order, list(unfinished.values())
 
-    def order(run: Run) -> tuple[int, str, str]:
-        """The paper's order, then other networks by name."""
-        known, model = names(), run.record.model
-        return known.index(model) if model in known else len(known), model, str(run.path)
 
-    return sorted(runs.values(), key=order), list(unfinished.values())
+def place_in(known: Sequence[str], name: str) -> tuple[int, str]:
+    """Give the sort key of a name: the order of those that are known, then others by name."""
+    return (known.index(name) if name in known else len(known)), name
 
 
 def settings_of(record: RunRecord, path: Path) -> dict[str, Any]:
     """Give all settings of a run; raise UserError if it lacks what a report needs."""
     settings = record.flat_settings
-    smallest = {"batch_size": 1, "permute_symbols": 0}
+    smallest = {"batch_size": 0, "permute_symbols": 0}
     if record.model == POSSIBLEWORLDNET:
         smallest["worlds"] = 1
     for name, low in smallest.items():

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from possibleworlds.report.cells import as_cell, best_of_columns, network_cell
+from possibleworlds.report.cells import as_cell, best_of_columns, network_cell, table
 from possibleworlds.report.figures import Point, by_family, linear_axis, network_line
 from possibleworlds.report.material import TESTS, Material
-from possibleworlds.report.page import Drawing, Part, Picture, Table, code, text
+from possibleworlds.report.page import Cell, Part, Picture, Table, code, text
 from possibleworlds.report.runs import Group
 from possibleworlds.training.evaluation import interval
 
@@ -97,13 +97,11 @@ def size_section(rows: Sequence[SizeRow], material: Material) -> list[Part]:
     rows = [row for row in rows if row.source == source]
     largest = largest_in_training(material)
     note = " Shaded: the sizes of training data." if largest else ""
-    pictures, tables = [], []
+    parts: list[Part] = []
     for size in BIN_WIDTHS:
         caption = f"Accuracy in percent by {size} of a pair, all test sets of {source} together."
-        drawings = draw(rows, size, largest.get(size))
-        pictures.append(Picture(f"by-{size}", caption + note, drawings))
-        tables.append(size_table(rows, size))
-    return [*pictures, *tables]
+        parts.append(Picture(f"by-{size}", caption + note, draw(rows, size, largest.get(size))))
+    return parts + [size_table(rows, size) for size in BIN_WIDTHS]
 
 
 def largest_in_training(material: Material) -> dict[str, int]:
@@ -128,11 +126,11 @@ def size_table(rows: Sequence[SizeRow], size: str) -> Table:
     cells = [[as_cell(b[x].accuracy if x in b else None) for x in columns] for b in by_label]
     marked = zip(rows, best_of_columns(cells), strict=True)
     lines = [[network_cell(row.model), *line] for row, line in marked]
-    pairs = [f"{part.rows:,} pairs" for part in columns.values()]
-    return Table([size, *columns], lines, notes=["", *pairs])
+    heads = [Cell(label, details=(f"{part.rows:,} pairs",)) for label, part in columns.items()]
+    return table([size, *heads], lines)
 
 
-def draw(rows: Sequence[SizeRow], size: str, largest: int | None) -> list[Drawing]:
+def draw(rows: Sequence[SizeRow], size: str, largest: int | None) -> list[str]:
     """Draw accuracy by the size of a pair, and where training ends."""
 
     def point(part: SizeBin) -> Point:

@@ -11,7 +11,7 @@ from possibleworlds.paper import SAMPLING_ON_HARD
 from possibleworlds.report.cells import as_cell, mark_best, table, time_cell
 from possibleworlds.report.figures import Line, Panel, Point, accuracy_axis, linear_axis, log_axis
 from possibleworlds.report.material import Material
-from possibleworlds.report.page import Drawing, Part, Picture, code, text
+from possibleworlds.report.page import Part, Picture, code, text
 from possibleworlds.report.runs import POSSIBLEWORLDNET, CurvePoint, Group, SeedMean
 from possibleworlds.training.evaluations import split_key
 
@@ -121,7 +121,7 @@ def worlds_section(
     return parts
 
 
-def draw_training(rows: Sequence[WorldsRow]) -> list[Drawing]:
+def draw_training(rows: Sequence[WorldsRow]) -> list[str]:
     """Draw validation error against training steps, a line for each number of worlds."""
     lines = []
     for i, row in enumerate(rows, 1):
@@ -142,7 +142,7 @@ def worlds_line(name: str, by_worlds: dict[int, SeedMean]) -> Line:
     return Line(name, "worlds", points)
 
 
-def draw_evaluation(trained: dict[int, float], evaluated: ByWorlds) -> list[Drawing]:
+def draw_evaluation(trained: dict[int, float], evaluated: ByWorlds) -> list[str]:
     """Draw accuracy against worlds, in training and evaluation or in evaluation alone."""
     lines = [worlds_line(file, by_worlds) for file, by_worlds in evaluated.items()]
     if trained:
@@ -175,7 +175,7 @@ def sampling_section(rows: Sequence[SamplingRow], material: Material) -> list[Pa
     return parts
 
 
-def draw_sampling(rows: Sequence[SamplingRow]) -> list[Drawing]:
+def draw_sampling(rows: Sequence[SamplingRow]) -> list[str]:
     """Draw truth-table sampling and a network, at equal numbers of rows and worlds."""
     lines: dict[str, list[Line]] = {}
     for file in dict.fromkeys(row.file for row in rows):

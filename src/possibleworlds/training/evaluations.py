@@ -5,7 +5,7 @@ with 64 worlds instead of as many as in training.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from possibleworlds.data.files import read
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.models.base import Model
 from possibleworlds.models.settings import LARGEST
-from possibleworlds.records import Range, from_json, is_number
+from possibleworlds.records import Range, from_json
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import load_model
@@ -39,8 +39,8 @@ def evaluation_key(file: Path, worlds: int | None = None) -> str:
 
 def split_key(key: str) -> tuple[str, str]:
     """Split a key into that of the file and the number of worlds, empty if that of training."""
-    file, _, worlds = key.rpartition("@")
-    return (file, worlds) if file and worlds.isdecimal() else (key, "")
+    match = re.fullmatch(r"(.+)@([1-9][0-9]{0,8})", key, re.DOTALL)
+    return (match[1], match[2]) if match else (key, "")
 
 
 def read_evaluations(run: Path) -> Evaluations:
@@ -67,6 +67,8 @@ class StoredEvaluation:
     """An evaluation as a file holds it, as far as it will be used."""
 
     accuracy: Annotated[float, Range(0, 1)]
+    rows: Annotated[int, Range(1, LARGEST)] | None = None
+    sha256: str | None = None
     errors: list[Annotated[int, Range(0, LARGEST)]] = field(default_factory=list)
     by_variables: dict[str, StoredBin] = field(default_factory=dict)
     by_operators: dict[str, StoredBin] = field(default_factory=dict)
@@ -75,11 +77,6 @@ class StoredEvaluation:
         for size in (*self.by_variables, *self.by_operators):
             if not re.fullmatch(r"[0-9]{1,9}(-[0-9]{1,9})?", size):
                 raise UserError(f"{quoted(size)} is no size")
-
-
-def are_numbers(values: Iterable[Any]) -> bool:
-    """Whether values from a JSON file can be calculated with."""
-    return all(isinstance(value, bool) or is_number(value) for value in values)
 
 
 class EvaluationTask(NamedTuple):
