@@ -1,4 +1,5 @@
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from possibleworlds.data.cnf import cnf_four_tuple
+from possibleworlds.data.counting import count_along_tree
 from possibleworlds.data.exam import ENTAILMENTS, exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
 from possibleworlds.data.generation import FREE, ROWS_TOGETHER, free_split, generate
@@ -82,6 +84,30 @@ def test_mutated_pairs_have_the_same_symbols(bounds: tuple[Bounds, Bounds]) -> N
         assert not entails(Formula(tuple(a)), "⊥", "minisat22")
         assert not entails("⊤", Formula(tuple(b)), "minisat22")
         assert [truth(a, b), truth(a, mutant)] == [1, 0]
+
+
+@given(DATA_FORMULAS)
+def test_models_are_counted_along_the_tree_as_in_the_truth_table(rpn: str) -> None:
+    assert count_along_tree(rpn) == count_models(Formula(tuple(rpn)))
+
+
+def test_models_of_26_variables_are_counted_along_the_tree() -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    assert count_along_tree("a" + "".join(f"{x}&" for x in letters[1:])) == 1
+    assert count_along_tree("a" + "".join(f"{x}|" for x in letters[1:])) == 2**26 - 1
+    # (a → b) ∧ (b → c) ∧ ... ∧ (y → z): once a variable is true, so are those after it.
+    steps = [f"{x}{y}>" for x, y in pairwise(letters)]
+    assert count_along_tree(steps[0] + "".join(f"{step}&" for step in steps[1:])) == 27
+
+
+def test_a_short_search_leaves_fewer_variables_in_mutated_conclusions() -> None:
+    def variables(search_rows: int) -> list[int]:
+        rng = np.random.default_rng(0)
+        groups = sample_groups(rng, 4, (20, 26), (20, 30))
+        units = [u for g in groups for u in mutated_pairs(g, rng, search_rows)]
+        return [len(set(b) - set("~&|>")) for (_, b, _), _ in units]
+
+    assert max(variables(1 << 13)) <= 13 < max(variables(0))
 
 
 @given(DATA_FORMULAS)

@@ -40,16 +40,18 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_paper_preset_is_the_papers() -> None:
-    sizes = {s.name: (s.rows, s.variables, s.operators, s.method) for s in PRESETS["paper"]}
-    assert sizes == {
-        "train": (100_000, (1, 10), (1, 10), "fourtuples"),
-        "validate": (5_000, (1, 10), (1, 10), "fourtuples"),
-        "test_easy": (5_000, (1, 10), (1, 10), "fourtuples"),
-        "test_hard": (5_000, (1, 10), (15, 20), "fourtuples"),
-        "test_big": (5_000, (1, 15), (12, 30), "fourtuples"),
-        "test_massive": (2_230, (20, 25), (20, 30), "mutated"),
-        "test_exam": (2 * len(ENTAILMENTS), (1, 10), (1, 10), "exam"),
-    }
+    splits = [
+        (s.name, s.rows, s.variables, s.operators, s.tilt, s.method) for s in PRESETS["paper"]
+    ]
+    assert splits == [
+        ("test_exam", 2 * len(ENTAILMENTS), (1, 10), (1, 10), 0, "exam"),
+        ("train", 100_000, (1, 10), (1, 10), 0.1, "fourtuples"),
+        ("validate", 5_000, (1, 10), (1, 10), 0.1, "fourtuples"),
+        ("test_easy", 5_000, (1, 10), (1, 10), 0.1, "fourtuples"),
+        ("test_hard", 5_000, (1, 10), (15, 20), 0, "fourtuples"),
+        ("test_big", 5_000, (1, 16), (11, 30), -0.2, "fourtuples"),
+        ("test_massive", 2_230, (20, 26), (20, 30), 0, "mutated"),
+    ]
 
 
 def test_sizes_are_exact_and_halves_positive(tiny: Path) -> None:
@@ -266,6 +268,8 @@ def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:
         (Split("x", 4, operators=(5, 3)), "operators 5-3"),
         (Split("x", 6), "6 rows"),
         (Split("x", 0), "0 rows"),
+        (Split("x", 4, tilt=1.0), "tilt 1.0"),
+        (Split("x", 4, search_rows=-1), "search_rows"),
     ]:
         with pytest.raises(UserError, match=problem):
             generate_folder(tmp_path / "never", [split], seed=0)

@@ -64,7 +64,10 @@ class Split:
     clauses: int = 0
     """Of a premise of method "sat"; 0 for about 4.55 times its variables."""
     tilt: float = 0.0
-    """How much groups of many variables, and formulas of few operators, are preferred."""
+    """How much groups of many variables, and formulas of few operators, are preferred; below 0,
+    those of few variables and many operators."""
+    search_rows: int = 0
+    """Of all truth tables that the search for B* of method "mutated" takes; 0 for any number."""
 
     @property
     def file(self) -> str:
@@ -84,8 +87,9 @@ class Split:
         if not 0 <= self.clauses <= 1000:
             raise UserError(f"{self.clauses} clauses: must be within 0-1000")
         records.check_argument("tilt", self.tilt, float)
-        if not 0 <= self.tilt < 1:
-            raise UserError(f"tilt {self.tilt}: must be at least 0 and less than 1")
+        if not -1 < self.tilt < 1:
+            raise UserError(f"tilt {self.tilt}: must be between -1 and 1")
+        records.check_argument("search_rows", self.search_rows, Seed)
         low, high = self.variables
         if not 1 <= low <= high <= N_VARIABLES:
             raise UserError(f"variables {low}-{high}: must be a range within 1-{N_VARIABLES}")
@@ -235,7 +239,10 @@ def make_units(split: Split, seed: int, number: int) -> list[list[Pair]]:
             of_groups = [complete(split, group, four_tuples(group)) for group in groups]
             units = list(chain.from_iterable(of_groups))
         case "mutated":
-            of_groups = [complete(split, group, mutated_pairs(group, rng)) for group in groups]
+            of_groups = [
+                complete(split, group, mutated_pairs(group, rng, split.search_rows))
+                for group in groups
+            ]
             units = list(chain.from_iterable(of_groups))
         case "naive":
             units = naive_pairs(groups)

@@ -1,61 +1,79 @@
 """B* from B: the non-entailments of test (massive) and of test (exam)."""
 
-from collections.abc import Iterator
-from itertools import combinations, islice
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 
+from possibleworlds.data.counting import count_along_tree
 from possibleworlds.data.groups import Group
 from possibleworlds.data.pairs import Pair
 from possibleworlds.logic.alphabet import ARITY, NOT, OPERATORS
-from possibleworlds.logic.entailment import entails
-from possibleworlds.logic.formula import Formula, spans
-from possibleworlds.logic.truth import count_models
+from possibleworlds.logic.formula import spans, variables_of
+from possibleworlds.logic.truth import evaluate_bits
 
 OF_A_GROUP = 3
 """Few, so that a formula that is in many entailments is not exhausted by its first."""
 TRIES = 60
 """How many mutations of a formula are tried before its pair is dropped."""
+RANDOM_ROWS = 1 << 16
+"""Rows of the truth table in which a countermodel is sought: a solver takes several times as long,
+and would find one for hardly any other B*."""
 
 
-def mutated_pairs(group: Group, rng: np.random.Generator) -> list[list[Pair]]:
+def mutated_pairs(group: Group, rng: np.random.Generator, search_rows: int = 0) -> list[list[Pair]]:
     """Build (A, B, 1), (A, B*, 0), where B* is B with two sub-formulas exchanged.
 
     No A is a contradiction and no B a tautology, and B* has just as many models as B, so that
-    neither formula alone gives the label away.
+    neither formula alone gives the label away. With `search_rows`, no more B* are tried than have
+    that many rows in their truth tables together.
     """
     units: list[list[Pair]] = []
     used_left: set[int] = set()
     used_right: set[int] = set()
+    columns = {name: int.from_bytes(rng.bytes(RANDOM_ROWS // 8)) for name in group.names}
     for i, j in group.unrefuted():
         if i in used_left or j in used_right or group.trivial(i, j) or not group.entails(i, j):
             continue
         used_left.add(i)
         used_right.add(j)
         a, b = group.left(i), group.right(j)
-        if mutant := refuted_exchange(a, b, rng):
+        tries = min(TRIES, search_rows >> len(variables_of(b))) if search_rows else TRIES
+        if mutant := refuted_exchange(a, b, islice(exchanges(rng, b), tries), columns):
             units.append([Pair(a, b, True), Pair(a, mutant, False)])
             if len(units) == OF_A_GROUP:
                 break
     return units
 
 
-def refuted_exchange(a: str, b: str, rng: np.random.Generator) -> str | None:
-    """Exchange two sub-formulas of B so that A no longer entails it; None where no try succeeds."""
-    premise, models = Formula(tuple(a)), count_models(Formula(tuple(b)))
-    for mutant in islice(exchanges(rng, b), TRIES):
-        conclusion = Formula(tuple(mutant))
-        if not entails(premise, conclusion) and count_models(conclusion) == models:
+def refuted_exchange(
+    a: str, b: str, mutants: Iterable[str], columns: Mapping[str, int]
+) -> str | None:
+    """Find the first mutant of B that A does not entail and that has as many models as B."""
+    everywhere = (1 << RANDOM_ROWS) - 1
+    premise, conclusion = (evaluate_bits(rpn, columns, everywhere) for rpn in (a, b))
+    models = count_along_tree(b)
+    for mutant in mutants:
+        mutated = evaluate_bits(mutant, columns, everywhere)
+        if not premise & ~mutated:
+            continue
+        # Were the models as many, the rows that change would be gained or lost with equal chance:
+        # a difference of more than four standard deviations spares counting them.
+        difference = mutated.bit_count() - conclusion.bit_count()
+        unlikely = difference**2 > 16 * (mutated ^ conclusion).bit_count()
+        if not unlikely and count_along_tree(mutant) == models:
             return mutant
     return None
 
 
 def exchanges(rng: np.random.Generator, rpn: str) -> Iterator[str]:
     """Exchange two different, disjoint sub-formulas in every possible way, in random order."""
-    slices = [(start, end + 1) for end, start in enumerate(spans(rpn))]
-    separate = [(x, y) for x, y in combinations(slices, 2) if x[1] <= y[0]]
+    starts = np.array(spans(rpn))
+    # A sub-formula ends where its last symbol is; another one after it begins further on.
+    separate = np.argwhere(np.arange(len(rpn))[:, None] < starts)
     for i in rng.permutation(len(separate)):
-        (a, b), (c, d) = separate[i]
+        x, y = separate[i].tolist()
+        a, b, c, d = int(starts[x]), x + 1, int(starts[y]), y + 1
         if rpn[a:b] != rpn[c:d]:
             yield rpn[:a] + rpn[c:d] + rpn[b:c] + rpn[a:b] + rpn[d:]
 
