@@ -1,7 +1,7 @@
 """Put the runs of train_record.py on record, and ship the seeds that are best on validation.
 
-    python benchmarks/record.py --out OUT      # where train_record.py has put its runs
-    python benchmarks/record.py                # only the tables, from what is on record
+    python benchmarks/record.py --out OUT --published PUBLISHED   # OUT as of train_record.py
+    python benchmarks/record.py                                   # only the tables
 
 Writes results/record.json, the tables of README.md and docs/results.md, the figure of accuracy
 against the length of training, and the pretrained networks in src/. A row is on record once all of
@@ -11,10 +11,13 @@ its seeds are finished; one that is not yet keeps its figures of version 0.1.0 (
 import argparse
 import json
 from pathlib import Path
+from random import Random
 from statistics import mean, stdev
 from typing import Any
 
+from possibleworlds.data.files import read_pairs
 from possibleworlds.experiments.selection import rank_seeds
+from possibleworlds.logic.truth import sample_refuting_bits
 from possibleworlds.models.registry import resolve
 from possibleworlds.paper import SPLITS, TABLE_2
 from possibleworlds.storage import read_json, write_json
@@ -28,6 +31,8 @@ from possibleworlds.training.evaluations import read_evaluations, split_key
 
 RESULTS = Path(__file__).parent.parent / "results"
 RECORD, BEFORE = RESULTS / "record.json", RESULTS / "paper.json"
+RANDOM_ROWS = (256, 4096)
+"""How many random rows of the truth table stand beside the networks."""
 NAMES = {
     "possibleworldnet-uniform": "possibleworldnet, uniform worlds, as in the paper",
     "possibleworldnet": "possibleworldnet",
@@ -65,11 +70,25 @@ def curve_seconds(run: Path) -> float:
     return read_history(run, read_run(run))[-1].seconds
 
 
-def put_on_record(out: Path) -> None:
+def random_rows(published: Path, count: int) -> dict[str, float]:
+    """Measure the accuracy of answering by so many random rows of the truth table, on each set."""
+    accuracies = {}
+    for split in SPLITS:
+        random, pairs = Random(0), list(read_pairs(published / f"{split}.txt"))
+        right = sum(
+            bool(sample_refuting_bits(random, pair.a, pair.b, count)) != pair.label
+            for pair in pairs
+        )
+        accuracies[split] = round(right / len(pairs), 4)
+    return accuracies
+
+
+def put_on_record(out: Path, published: Path) -> None:
     """Add the rows whose seeds are all finished, and ship the best seed of each."""
     from train_record import ROWS
 
     commit = (out / "commit").read_text(encoding="utf-8").strip()
+    assert published.is_dir(), published
     rows = read_json(RECORD).get("rows", {})
     for name, row in ROWS.items():
         runs = {seed: out / "runs" / f"{name}-{seed}" for seed in row.seeds}
@@ -92,7 +111,8 @@ def put_on_record(out: Path) -> None:
         }
         if name == row.model:
             copy_trained(runs[int(best)], SHIPPED / name, seeds[best]["accuracy"])
-    write_json(RECORD, {"rows": rows})
+    sampled = {str(count): random_rows(published, count) for count in RANDOM_ROWS}
+    write_json(RECORD, {"rows": rows, "random_rows": sampled})
 
 
 def is_done(run: Path) -> bool:
@@ -113,9 +133,9 @@ def with_spread(values: list[float]) -> str:
     return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
 
 
-def paper_figures(name: str, model: str) -> dict[str, float]:
-    """The figures of the paper that a network comes from; those with random worlds stand once."""
-    if name == "possibleworldnet":  # its worlds have a prior that the paper does not have
+def paper_figures(name: str, model: str, rows: dict[str, Any]) -> dict[str, float]:
+    """The figures of the paper that a network comes from; PossibleWorldNet's stand once."""
+    if name == "possibleworldnet" and "possibleworldnet-uniform" in rows:
         return {}
     if name == "possibleworldnet-uniform":
         return TABLE_2["possibleworldnet"]
@@ -137,9 +157,12 @@ def table(rows: dict[str, Any], before: dict[str, Any]) -> str:
             row, mark, model = before[name], "¹", name
             values = {split: with_spread(of_before(row, split)) for split in SPLITS}
             parameters = row["parameters"]
-        paper = paper_figures(name, model)
+        paper = paper_figures(name, model, rows)
         cells = [values[s] + (f" ({paper[s]:.1f})" if s in paper else "") for s in SPLITS]
         lines.append(f"| {NAMES.get(name, name)}{mark} | {' | '.join(cells)} | {parameters:,} |")
+    for count, sampled in read_json(RECORD)["random_rows"].items():
+        cells = [f"*{100 * sampled[split]:.1f}*" for split in SPLITS]
+        lines.append(f"| *{int(count):,} random rows²* | {' | '.join(cells)} | |")
     return "\n".join(lines)
 
 
@@ -240,13 +263,14 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--published", type=Path)
     arguments = parser.parse_args()
     if arguments.out:
-        put_on_record(arguments.out)
+        put_on_record(arguments.out, arguments.published)
     rows, before = on_record()
     replace_part("../README.md", "results", table(rows, before))
     replace_part("results.md", "details", details(rows))
-    if arguments.out:
+    if rows:
         draw_curves(rows)
 
 
