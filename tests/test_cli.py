@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import possibleworlds
+from possibleworlds import cli
 from tests.conftest import started, wait_for_file
 
 
@@ -22,6 +23,15 @@ def run(
     )
     assert "Traceback" not in done.stderr
     return done
+
+
+def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run the command in this process: its exit code, standard output and standard error."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["possibleworlds", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    return int(ended.value.code or 0), *capsys.readouterr()
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +102,16 @@ def test_entails_with_premises_json_and_solver() -> None:
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(
-    arguments: list[str], message: str, tmp_path: Path
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
+    monkeypatch.chdir(tmp_path)
+    code, _, said = run_here(capsys, *arguments)
+    assert code == 2
+    assert message in said
     assert not list(tmp_path.iterdir())
 
 
@@ -106,13 +121,14 @@ def test_show() -> None:
     assert (facts["models"], facts["operators"], facts["variables"]) == (2, 3, ["p", "q"])
 
 
-def test_every_command_has_help_with_an_example() -> None:
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     commands = ["entails", "show", "generate", "label", "published", "verify", "stats"]
     commands += ["train", "evaluate", "predict", "models", "sweep", "report"]
-    listed = run("--help").stdout
+    _, listed, _ = run_here(capsys, "--help")
     for command in commands:
         assert command in listed
-        assert f"possibleworlds {command}" in run(command, "--help").stdout.split("Options")[0]
+        _, shown, _ = run_here(capsys, command, "--help")
+        assert f"possibleworlds {command}" in shown.split("Options")[0]
 
 
 def test_generate_verify_stats(small: Path) -> None:

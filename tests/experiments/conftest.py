@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from possibleworlds import cli
 from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.training.checkpoint import RUN
 
@@ -32,6 +33,20 @@ def possible(
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == code, done.stderr
     return done
+
+
+@pytest.fixture
+def run_here(here: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Run the command in the folder `here` by this process, which has torch loaded already."""
+    monkeypatch.chdir(here)
+    monkeypatch.syspath_prepend(here)  # where workers find the networks, too
+    monkeypatch.delitem(sys.modules, "networks", raising=False)
+
+    def run(*arguments: str | Path) -> int:
+        code: int = cli.app(list(map(str, arguments)), standalone_mode=False)
+        return code
+
+    return run
 
 
 def outcome(sweep: Path) -> dict[str, Any]:

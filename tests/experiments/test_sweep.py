@@ -44,7 +44,7 @@ def options(data: Path, epochs: int, out: str = "sweep") -> list[str]:
 
 
 def test_a_sweep_from_plan_to_evaluation(
-    data: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, here: Path, run_here: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     tests = shutil.copytree(data, here / "elsewhere")
     (tests / "train.txt").unlink()
@@ -76,12 +76,13 @@ def test_a_sweep_from_plan_to_evaluation(
 
     files = [here / "sweep" / "sweep.json", *(here / "sweep" / "trials").rglob("*.*")]
     before = [path.stat().st_mtime_ns for path in files]
-    possible("sweep", PLAIN, *options(data, 24), "--test", tests, cwd=here)
+    assert run_here("sweep", PLAIN, *options(data, 24), "--test", tests) == 0
     assert [path.stat().st_mtime_ns for path in files] == before
-    assert possible("sweep", "--status", "sweep", cwd=here).stdout == done.stdout
-    monkeypatch.chdir(here)
+    assert capsys.readouterr().out == done.stdout
+    run_here("sweep", "--status", "sweep")
+    assert capsys.readouterr().out == done.stdout
     with pytest.raises(UserError, match="a sweep of networks:Plain with 24 epochs, seed 0, not 48"):
-        cli.app(["sweep", PLAIN, *options(data, 48)], standalone_mode=False)
+        run_here("sweep", PLAIN, *options(data, 48))
 
 
 def middle_of(sweep: Path) -> list[Progress]:
@@ -90,20 +91,17 @@ def middle_of(sweep: Path) -> list[Progress]:
 
 
 def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
-    data: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    data: Path, here: Path, run_here: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole, parts = (["sweep", SLOW, *options(data, 48, out)] for out in ("whole", "parts"))
-    monkeypatch.chdir(here)
-    monkeypatch.syspath_prepend(here)  # for workers of this process
-    monkeypatch.delitem(sys.modules, "networks", raising=False)
-    assert cli.app(whole, standalone_mode=False) == 0
+    assert run_here(*whole) == 0
     streams = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
     for number in (signal.SIGKILL, signal.SIGINT):
         with slowed(here), started(command(*parts), **streams) as running:
             while not middle_of(here / "parts"):
                 assert running.poll() is None, "the sweep was over before it could be disturbed"
                 time.sleep(0.02)
-            cli.app(["sweep", "--status", "parts"], standalone_mode=False)
+            run_here("sweep", "--status", "parts")
             assert re.search(r"seed=0 .* \d\d%, .* left", capsys.readouterr().out)
             running.send_signal(number)
             _, said = running.communicate(timeout=300)
@@ -114,7 +112,7 @@ def test_a_sweep_that_is_killed_and_interrupted_ends_as_an_undisturbed_one(
     assert "given again, continues" in said
     runs = [json.loads(path.read_text()) for path in here.glob("parts/trials/*/run.json")]
     assert any(run["metrics"]["step"] > 0 and not run["metrics"]["finished"] for run in runs)
-    assert cli.app(parts, standalone_mode=False) == 0
+    assert run_here(*parts) == 0
     assert outcome(here / "parts") == outcome(here / "whole")
 
 
@@ -130,10 +128,12 @@ def test_two_sweeps_share_a_folder_and_the_work(data: Path, here: Path) -> None:
     assert len(begun) == 6  # each trial by one of the two; measuring is not a beginning
 
 
-def test_trials_that_fail_are_recorded_and_stop_nothing(data: Path, here: Path) -> None:
+def test_trials_that_fail_are_recorded_and_stop_nothing(
+    data: Path, here: Path, run_here: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
     names = ["networks:Broken", "networks:Killed", "networks:Hopeless"]
     grid = ["--data", str(data), "--out", "sweep", "--grid", "paper", "--epochs", "2"]
-    done = possible("sweep", *names, *grid, cwd=here, code=1)
+    assert run_here("sweep", *names, *grid) == 1
     stored = json.loads((here / "sweep" / "sweep.json").read_text())["networks"]
     assert stored["networks:Broken"]["selection"]["settings"]["size"] == 7
     assert stored["networks:Killed"]["selection"]["settings"]["size"] == 5
@@ -149,10 +149,12 @@ def test_trials_that_fail_are_recorded_and_stop_nothing(data: Path, here: Path) 
     }
     assert failed["networks.Killed"] == ["its process was killed (out of memory?)"] * 3
     assert failed["networks.Hopeless"] == ["ValueError: no way"] * 3
-    assert done.stdout.count("failed") == 9 + 3 + 3
+    assert capsys.readouterr().out.count("failed") == 9 + 3 + 3
 
 
-def test_a_full_disk_is_no_fault_of_a_trial(data: Path, here: Path) -> None:
+def test_a_full_disk_is_no_fault_of_a_trial(
+    data: Path, here: Path, run_here: Callable[..., int]
+) -> None:
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000));"
     limited += "from possibleworlds.cli import main; main()"
     words = ["sweep", "networks:Counted", *options(data, 12)]
@@ -162,13 +164,14 @@ def test_a_full_disk_is_no_fault_of_a_trial(data: Path, here: Path) -> None:
     assert done.stderr.splitlines()[-1].endswith("File too large")
     assert "Traceback" not in done.stderr
     assert not list(here.rglob("failed.json"))
-    possible(*words, cwd=here)
+    assert run_here(*words) == 0
 
 
-def test_an_evaluation_that_fails_stops_nothing_else(data: Path, here: Path) -> None:
-    words = ["sweep", "networks:Unevaluable", PLAIN, *options(data, 24)]
-    done = possible(*words, cwd=here, code=2)
-    assert done.stderr.splitlines()[-1].endswith("cannot be evaluated: ValueError: no answer")
+def test_an_evaluation_that_fails_stops_nothing_else(
+    data: Path, here: Path, run_here: Callable[..., int]
+) -> None:
+    with pytest.raises(UserError, match=r"cannot be evaluated: ValueError: no answer$"):
+        run_here("sweep", "networks:Unevaluable", PLAIN, *options(data, 24))
     networks = json.loads((here / "sweep" / "sweep.json").read_text())["networks"]
     for name in networks[PLAIN]["selection"]["seeds"]:
         assert (here / "sweep" / "trials" / name / "evaluation.json").exists()

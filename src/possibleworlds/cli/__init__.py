@@ -13,15 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import possibleworlds
-from possibleworlds.cli import (
-    data,
-    experiments,
-    integrations,
-    logic,
-    playground,
-    report,
-    training,
-)
+from possibleworlds.cli import data, experiments, integrations, logic, playground, report, training
 from possibleworlds.cli.console import fail
 from possibleworlds.errors import UndecidedError, UserError
 
@@ -68,10 +60,8 @@ def main() -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is not written yet
         fail(f"{error.filename or 'standard output'}: {error.strerror}")
-    except (MemoryError, OverflowError):
-        fail("not enough memory for that")
-    except RuntimeError as error:  # which is what torch raises
-        if "allocate memory" not in str(error):
+    except (MemoryError, OverflowError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # of torch
             raise
         fail("not enough memory for that")
 

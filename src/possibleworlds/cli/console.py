@@ -10,16 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
@@ -111,16 +103,18 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     out.print(make_table(headers, rows))
 
 
-class Bars(Progress):
+class Bars(progress.Progress):
     """Progress bars on standard error, one for each name, with the time left."""
 
-    def __init__(self, *shown: ProgressColumn, unit: str = "rows", remaining: bool = True) -> None:
-        columns = shown or (TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit),)
-        name = TextColumn("{task.description}", justify="right", markup=False)
-        times = (TimeElapsedColumn(), *([TimeRemainingColumn()] if remaining else []))
-        bar = BarColumn(40 if err.width >= 100 else 12)
-        super().__init__(name, bar, *columns, *times, console=err)
-        self.bars: dict[str, TaskID] = {}
+    def __init__(
+        self, shown: progress.ProgressColumn | None = None, unit: str = "rows", left: bool = True
+    ) -> None:
+        name = progress.TextColumn("{task.description}", justify="right", markup=False)
+        bar = progress.BarColumn(40 if err.width >= 100 else 12)
+        shown = shown or progress.TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit)
+        times = [progress.TimeElapsedColumn(), *([progress.TimeRemainingColumn()] if left else [])]
+        super().__init__(name, bar, shown, *times, console=err)
+        self.bars: dict[str, progress.TaskID] = {}
 
     def show(self, name: str, done: float, total: float, text: str = "") -> None:
         """Show how much of something is done, of how much, and a text about it."""

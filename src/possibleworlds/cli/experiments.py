@@ -226,7 +226,7 @@ def run_reproduction(work: "Reproduction", command: str) -> tuple[Path, list[str
         with live_table(searches, work.engine) as show:
             work.search(searches, show)
     lengths |= work.add_twins(searches)
-    with Bars(TextColumn("{task.fields[text]}"), remaining=False) as bars:
+    with Bars(TextColumn("{task.fields[text]}"), left=False) as bars:
 
         def show_runs(done: int, total: int, seconds: float) -> None:
             text = f"{done} of {total} runs, about {duration(seconds)} left"

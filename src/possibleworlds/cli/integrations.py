@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Argument, Option
 
 import possibleworlds
-from possibleworlds.cli.console import (
-    Bars,
-    Json,
-    log,
-    new_group,
-    print_json,
-    short_names,
-    stoppable,
-)
+from possibleworlds.cli import console
+from possibleworlds.cli.console import Bars, log
 from possibleworlds.data.files import count_lines
 from possibleworlds.errors import printable
 from possibleworlds.integrations.export import Format
@@ -26,7 +19,7 @@ from possibleworlds.language.wording import Style, Vocabulary
 if TYPE_CHECKING:
     from possibleworlds.training.evaluation import Evaluation
 
-app = new_group()
+app = console.new_group()
 
 
 @app.command()
@@ -70,7 +63,7 @@ def tasks(
         bool, Option("--chain-of-thought", help="Show the working of the examples.")
     ] = False,
     seed: Annotated[int, Option(min=0, help="Same seed, same items.")] = 0,
-    as_json: Json = False,
+    as_json: console.Json = False,
 ) -> None:
     """Print questions for a language model, each with its answer.
 
@@ -94,7 +87,7 @@ def tasks(
     )
     for number, item in enumerate(items):
         if as_json:
-            print_json(item.to_json())
+            console.print_json(item.to_json())
         else:
             print(f"{chr(10) if number else ''}{item.prompt}\n\nAnswer: {item.answer}")
 
@@ -121,10 +114,10 @@ def evaluate_endpoint(
     endpoint = Endpoint(url, model, concurrency=concurrency)
     endpoint.validate()
     run = folder or Path("runs") / re.sub(r"[^\w.-]+", "-", model)
-    cache, names = ReplyCache(run / "replies.jsonl"), short_names(files)
+    cache, names = ReplyCache(run / "replies.jsonl"), console.short_names(files)
     advice = f"the replies are in {run}; the same command continues"
     evaluations, results = {}, []
-    with stoppable(advice) as stop, Bars() as bars:
+    with console.stoppable(advice) as stop, Bars() as bars:
         for file in files:
             advance = bars.counter(names[file], count_lines(file))
             evaluations[file], result = evaluate_file(endpoint, file, run, cache, advance, stop)

@@ -28,12 +28,7 @@ from possibleworlds.parallel.engines import Engine
 from possibleworlds.records import from_json
 from possibleworlds.storage import acquire_lock, held_locks, read_record, write_json
 from possibleworlds.training.checkpoint import RUN, Metrics, read_run
-from possibleworlds.training.evaluations import (
-    evaluate_task,
-    evaluation_key,
-    pending_tasks,
-    store,
-)
+from possibleworlds.training.evaluations import evaluate_task, evaluation_key, pending_tasks, store
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.pipeline import Job, run_job
 from possibleworlds.training.speed import Speed, measure
