@@ -33,7 +33,7 @@ import torch
 from pages import commit, replace_part
 from rich.console import Console
 
-from possibleworlds.cli.experiments import status_table
+from possibleworlds.cli.progress import status_table
 from possibleworlds.data.files import format_rows, read_pairs
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.data.splits import MANIFEST, free_splits, generate_folder, read_manifest
@@ -49,7 +49,7 @@ from possibleworlds.experiments.sweep import (
     read_searches,
     selected_runs,
 )
-from possibleworlds.experiments.trials import LOCKS, Progress
+from possibleworlds.experiments.trials import FAILED, LOCKS, TRIALS, Progress, read_result
 from possibleworlds.logic.syntax import MEANING, parse, published, render
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.parallel import cores, ordered_map
@@ -384,6 +384,7 @@ def good_folder() -> dict[str, bytes]:
         SWEEP: asdict(record),
         EVALUATION: {"data/test_easy": {**evaluation, "sha256": "a", "errors": [1]}},
         SELECTED: {"selected": ["a"]},
+        f"{TRIALS}/treenet-0/{FAILED}": {"reason": "MemoryError"},
     }
     encoded = {name: json.dumps(value).encode() for name, value in values.items()}
     return {**encoded, MANIFEST: manifest, f"{LOCKS}/treenet-0.0": lock}
@@ -401,10 +402,11 @@ def folder_input(rng: random.Random) -> dict[str, bytes]:
 
 
 def read_json_folder(files: dict[str, bytes]) -> None:
-    """Read a sweep and how far it is, evaluations, a selection and the manifest of a data set."""
+    """Read a sweep and how far it is, evaluations, a selection, a failure and a manifest."""
     folder = put_all(files)
     problem: UserError | None = None
-    for read in (show_sweep, read_evaluations, selected_runs, read_manifest, only_selection):
+    readers = (show_sweep, read_evaluations, selected_runs, read_manifest, only_selection)
+    for read in (*readers, partial(read_result, name="treenet-0")):
         try:
             read(folder)
         except UserError as error:

@@ -8,6 +8,7 @@ Whatever is done already is not done again, so the same command goes on after an
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments import scheduler, sweep, trials
 from possibleworlds.experiments.grid import Budget
 from possibleworlds.experiments.presets import PlannedRun, Preset
-from possibleworlds.experiments.selection import SELECTED
+from possibleworlds.experiments.selection import SELECTED, SelectedRuns
 from possibleworlds.experiments.sweep import EPOCHS, Search, SearchRequest
 from possibleworlds.experiments.trials import TRIALS, Trial, read_result
 from possibleworlds.models.registry import resolve
@@ -75,7 +76,7 @@ class Reproduction:
             self.add(planned)
         results = [name for name, (planned, _) in self.trials.items() if planned.is_result]
         self.runs.mkdir(exist_ok=True)
-        write_json(self.runs / SELECTED, {"selected": results})
+        write_json(self.runs / SELECTED, asdict(SelectedRuns(results)))
 
     def make_folder(self, folder: str, against: list[Path], progress: Progress) -> list[Path]:
         """Generate and verify the data of a folder, and list its files."""
@@ -95,9 +96,9 @@ class Reproduction:
         files = data_files([out])
         content, mark = "".join(map(sha256, files)), self.out / f"{folder}.verified"
         if not mark.exists() or mark.read_text(encoding="utf-8") != content:
-            for found in verify(files, workers, verified):
-                if isinstance(found, Problem):
-                    raise UserError(f"{found.path}:{found.line}: {found.check}: {found.message}")
+            for result in verify(files, workers, verified):
+                if isinstance(result, Problem):
+                    raise UserError(str(result))
             mark.write_text(content, encoding="utf-8")
         return files
 
@@ -121,24 +122,19 @@ class Reproduction:
     def expected_seconds(self) -> dict[str, float]:
         """Estimate how many seconds each planned run takes, from its start, that is not done."""
         left = {n: run for n, (run, _) in self.trials.items() if not read_result(self.runs, n)}
-        candidates = {
-            name: (run.model, [run.overrides], self.out / run.data) for name, run in left.items()
-        }
+        candidates = {n: (r.model, [r.overrides], self.out / r.data) for n, r in left.items()}
         speeds = trials.measure_all(candidates, self.engine, self.stop, self.log)
-        lengths = {
-            name: (run.settings["epochs"], run.settings["evaluations"])
-            for name, run in left.items()
+        settings = {name: run.settings for name, run in left.items()}
+        return {
+            name: speeds[name][0].trial(of["epochs"], of["evaluations"])
+            for name, of in settings.items()
         }
-        return {name: speeds[name][0].trial(*length) for name, length in lengths.items()}
 
     def work_left(self, expected: dict[str, float]) -> list[float]:
         """Estimate the seconds of one core of each planned run that is left."""
         running = trials.running_trials(self.runs)
-        left = []
-        for name, seconds in expected.items():
-            now = running.get(name)
-            left.append(seconds * (1 - (now.fraction if now else self.checkpoints[name])))
-        return left
+        done = {**self.checkpoints, **{name: now.fraction for name, now in running.items()}}
+        return [seconds * (1 - done[name]) for name, seconds in expected.items()]
 
     def label(self, name: str) -> str:
         """Name a run by its settings, and its seed."""
@@ -183,8 +179,8 @@ class Reproduction:
 
     def search(self, searches: list[Search], refresh: Callable[[], None]) -> None:
         """Search, and evaluate what is selected."""
-        files = [file for file in data_files([self.data]) if file.stem != "train"]
-        files += self.tests
+        own = [file for file in data_files([self.data]) if file.stem != "train"]
+        files = own + self.tests
         sweep.run(searches, self.data, files, self.engine, self.stop, self.log, refresh)
 
     def add_twins(self, searches: list[Search]) -> dict[str, float]:
