@@ -88,8 +88,10 @@ def started(words: Sequence[str | Path], **options: Any) -> "Iterator[subprocess
         try:
             yield process
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError, PermissionError):  # where nothing is left
+                if hasattr(os, "killpg"):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.kill()
 
 
 def wait_for_file(process: "subprocess.Popen[str]", folder: Path, pattern: str) -> None:

@@ -84,7 +84,9 @@ def print_json(*values: object) -> None:
     """Print each value as a line of JSON, with nothing in it that a terminal would obey."""
     for value in values:
         text = json.dumps(value, ensure_ascii=False)
-        print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+        if not text.isprintable():
+            text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+        print(text)
 
 
 def make_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
