@@ -162,6 +162,8 @@ class Running:
                 begin_command(words, environment, messages, is_new)
             finally:
                 os._exit(70)
+        while os.getpgid(self.pid) != self.pid:  # until it has a group that can be killed
+            time.sleep(0.001)
 
     def poll(self) -> int | None:
         """The exit code, negative for a signal; None while it runs."""

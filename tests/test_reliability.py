@@ -6,15 +6,39 @@ from pathlib import Path
 
 import pytest
 
+from possibleworlds.cli.console import fail
+
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "arguments", [("kill.py", "--kills", "3"), ("fuzz.py", "--inputs", "2000", "--workers", "2")]
+    "arguments",
+    [
+        ("kill.py", "--kills", "2"),
+        ("fuzz.py", "--inputs", "2000", "--workers", "2"),
+    ],
 )
 def test_nothing_is_corrupt_and_every_error_is_clear(arguments: tuple[str, ...]) -> None:
     program, *options = arguments
     command = [sys.executable, str(ROOT / "benchmarks" / program), *options, "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "lines"),
+    [
+        ("a\nb: No such file or directory", ["error: a b: No such file or directory"]),
+        ("a\n\x1b[31mb\nc", ["error: a �[31mb c"]),
+        (f"no solver {5000 * '9'}", [f"error: no solver {890 * '9'}..."]),
+        ("expected a formula\n  p &\n     ^", ["error: expected a formula", "  p &", "     ^"]),
+    ],
+)
+def test_an_error_is_a_line_or_shows_a_place(
+    message: str, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        fail(message)
+    assert end.value.code == 2
+    assert capsys.readouterr().err.splitlines() == lines

@@ -17,7 +17,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from possibleworlds.data.files import shown_name
-from possibleworlds.errors import printable
+from possibleworlds.errors import printable, shortened
 from possibleworlds.parallel import Stop, StopRequestedError, cores, stop_requested
 
 # What users write may hold square brackets, which are not to be taken for markup.
@@ -26,6 +26,8 @@ out = Console(width=None if sys.stdout.isatty() else 120, **PLAIN)
 err = Console(stderr=True, **PLAIN)
 
 CORES = cores()
+LONGEST_LINE = 900
+"""How many characters a line of an error has at most."""
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Certify = Annotated[bool, Option("--certify", help='Say "no" only with a checked countermodel.')]
 Worlds = Annotated[int | None, Option(help="Number of worlds; default: as in training.")]
@@ -53,8 +55,11 @@ def new_group() -> typer.Typer:
 
 
 def fail(message: str) -> NoReturn:
-    """Print what is wrong and exit with code 2."""
-    err.print("error: " + "\n".join(map(printable, message.split("\n"))))
+    """Print what is wrong in a line, with two more for the place in a formula; exit with code 2."""
+    lines = message.split("\n")
+    if len(lines) != 3 or not lines[1].startswith("  "):
+        lines = [message]  # any other line break is that of a name
+    err.print("error: " + "\n".join(shortened(line, LONGEST_LINE) for line in lines))
     sys.exit(2)
 
 
