@@ -1,6 +1,6 @@
 """What symbol permutation does, how networks learn, and what they reach that see one side."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -9,7 +9,7 @@ from possibleworlds.report.cells import network_cell, table
 from possibleworlds.report.figures import Axis, Point, by_family, log_axis, network_line
 from possibleworlds.report.material import TESTS, Material
 from possibleworlds.report.page import Cell, Part, Picture, code, text
-from possibleworlds.report.runs import CurvePoint, Group, SeedMean
+from possibleworlds.report.runs import Group, SeedMean
 
 
 @dataclass(frozen=True)
@@ -85,41 +85,26 @@ def gain_cell(gain: Gain | None) -> Cell:
     return Cell(f"{100 * gain.difference:+.1f}", gain.difference, details)
 
 
-@dataclass(frozen=True)
-class LearningCurve:
-    """The learning curve of a network, means over seeds."""
-
-    model: str
-    batch_size: int
-    points: list[CurvePoint]
-
-
-def learning_curves(groups: Iterable[Group]) -> list[LearningCurve]:
-    """List the learning curves of groups that have one."""
-    return [
-        LearningCurve(g.model, g.first.settings["batch_size"], g.curve) for g in groups if g.curve
-    ]
-
-
-def curves_section(curves: Sequence[LearningCurve], material: Material) -> list[Part]:
+def curves_section(groups: Sequence[Group]) -> list[Part]:
     """Show learning curves, by data and by time."""
-    if not curves:
+    if not groups:
         return [text("no learning curves")]
-    pairs = {c.model: [(p.step * c.batch_size, p.validation) for p in c.points] for c in curves}
-    minutes = {c.model: [(p.seconds / 60, p.validation) for p in c.points] for c in curves}
     parts: list[Part] = []
-    for unit, axis, against, places in (
-        ("pairs", "pairs seen", "pairs seen", pairs),
-        ("minutes", "minutes of training", "training time", minutes),
+    for unit, axis, against in (
+        ("pairs", "pairs seen", "pairs seen"),
+        ("minutes", "minutes of training", "training time"),
     ):
         lines = []
-        for model, own in places.items():
-            points = [Point(x, f"{x:,.4g} {unit}", y) for x, y in own if x > 0]
-            lines += [network_line(model, points)] if points else []
+        for group in groups:
+            batch = group.first.settings["batch_size"]
+            at = [p.step * batch if unit == "pairs" else p.seconds / 60 for p in group.curve]
+            curve = zip(at, group.curve, strict=True)
+            points = [Point(x, f"{x:,.4g} {unit}", p.validation) for x, p in curve if x > 0]
+            lines += [network_line(group.model, points)] if points else []
         x_axis = log_axis(axis, [p.x for line in lines for p in line.points] or [1.0])
         caption = f"Accuracy on validation data in percent against {against}, means over seeds."
         parts.append(Picture(f"learning-{unit}", caption, by_family(lines, x_axis)))
-    for group in material.one_each:
+    for group in groups:
         fraction = group.first.settings.get("unguided_fraction")
         if fraction and isinstance(fraction, int | float):
             parts.append(text("unguided", model=code(group.model), fraction=f"{fraction:.0%}"))

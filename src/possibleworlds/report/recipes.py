@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from shlex import join
 from typing import Any
 
@@ -16,45 +16,33 @@ from possibleworlds.training.evaluations import digest, evaluation_key, split_ke
 from possibleworlds.training.settings import RunSettings
 
 
-@dataclass(frozen=True)
-class RunRecipe:
-    """How a run can be repeated, and what to expect."""
+def recipe(run: Run, material: Material) -> dict[str, Any]:
+    """Write down how a run can be repeated and what to expect, as report.json stores it."""
+    record = run.record
+    return {
+        "run": str(run.path),
+        "name": run.path.name,
+        "model": record.model,
+        "command": train_command(run, material),
+        "seed": record.seed,
+        "settings": run.settings,
+        "version": record.version,
+        "torch": record.torch,
+        "data": record.data,
+        "metrics": run.metrics,
+        "evaluated": {key: result.get("sha256") for key, result in run.evaluations.items()},
+        "evaluate": evaluate_commands(run, material.folders),
+    }
 
-    run: str
-    name: str
-    model: str
-    command: str
-    seed: int
-    settings: dict[str, Any]
-    version: str
-    torch: str
-    data: dict[str, str]
-    metrics: dict[str, float]
-    evaluated: dict[str, str | None]  # the SHA-256 of each file, by the key of the evaluation
-    evaluate: list[str]
 
-
-def recipe(run: Run, material: Material) -> RunRecipe:
-    """Write down how a run can be repeated."""
-    record, folder = run.record, material.folder_of(run)
+def train_command(run: Run, material: Material) -> str:
+    """Write the command that trains a network as a run did."""
+    folder = material.folder_of(run)
     data = str(folder.path) if folder else "DATA"
-    words = ["possibleworlds", "train", record.model, "--data", data, "--out", "RUN"]
+    words = ["possibleworlds", "train", run.record.model, "--data", data, "--out", "RUN"]
     for name, value in changed_settings(run).items():
         words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
-    return RunRecipe(
-        run=str(run.path),
-        name=run.path.name,
-        model=record.model,
-        command=join([*words, "--seed", str(record.seed)]),
-        seed=record.seed,
-        settings=run.settings,
-        version=record.version,
-        torch=record.torch,
-        data=record.data,
-        metrics=run.metrics,
-        evaluated={key: result.get("sha256") for key, result in run.evaluations.items()},
-        evaluate=evaluate_commands(run, material.folders),
-    )
+    return join([*words, "--seed", str(run.record.seed)])
 
 
 def changed_settings(run: Run) -> dict[str, Any]:
@@ -103,7 +91,7 @@ def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
     return join(words)
 
 
-def repeat_section(recipes: Sequence[RunRecipe], material: Material) -> list[Part]:
+def repeat_section(material: Material) -> list[Part]:
     """Show how to repeat every number."""
     version, command = possibleworlds.__version__, code(material.request.command)
     parts: list[Part] = [text("how to repeat", version=version, command=command)]
@@ -111,16 +99,17 @@ def repeat_section(recipes: Sequence[RunRecipe], material: Material) -> list[Par
         if made_by := generate_command(folder, material.folders):
             lines = [f"# {file} {sha}" for file, sha in folder.fingerprint.items()]
             parts.append(Code(f"data: {folder.name}", "\n".join([*lines, made_by])))
-    for made in recipes:
-        metrics = made.metrics
+    for run in material.used:
+        record, metrics = run.record, run.metrics
         lines = [
-            f"# version {made.version}, torch {made.torch}, {duration(metrics['seconds'])}; "
+            f"# version {record.version}, torch {record.torch}, {duration(metrics['seconds'])}; "
             f"step {metrics['best_step']:,} of {metrics['step']:,} was kept, "
             f"{metrics['validation']:.2%} of validation",
-            f"# {' '.join(f'{name}={value}' for name, value in made.settings.items())}",
-            *(f"# {file} {sha}" for file, sha in made.data.items()),
-            made.command,
-            *made.evaluate,
+            f"# {' '.join(f'{name}={value}' for name, value in run.settings.items())}",
+            *(f"# {file} {sha}" for file, sha in record.data.items()),
+            train_command(run, material),
+            *evaluate_commands(run, material.folders),
         ]
-        parts.append(Code(f"{made.model}, seed {made.seed}: {made.name}", "\n".join(lines)))
+        title = f"{record.model}, seed {record.seed}: {run.path.name}"
+        parts.append(Code(title, "\n".join(lines)))
     return parts

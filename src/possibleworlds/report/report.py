@@ -31,29 +31,30 @@ PAGE = "report.html"
 
 def pending_evaluations(material: Material) -> list[EvaluationTask]:
     """List what the runs that the report compares were not evaluated on."""
-    files = [file for folder in material.test_folders for file in folder.splits]
-    pending: dict[EvaluationTask, None] = {}
 
-    def add(groups: Iterable[Group], files: list[Path], count: int | None = None) -> None:
-        # A class that a run folder names is not imported for a report.
-        for run in (run for group in groups for run in group.runs if group.model in names()):
-            pending.update(dict.fromkeys(pending_tasks(run.path, files, count)))
-
-    def called(files: Iterable[Path], *splits: str) -> list[Path]:
+    def called(splits: Iterable[str], files: Iterable[Path]) -> list[Path]:
         return [file for file in files if file.stem in splits]
 
-    add(material.groups, files)
-    add(
-        (group for pair in material.permutation_pairs for group in pair), called(files, "test_easy")
-    )
+    files = [file for folder in material.test_folders for file in folder.splits]
+    permuted = [group for pair in material.permutation_pairs for group in pair]
+    needed: list[tuple[list[Group], list[Path], int | None]] = [
+        (material.groups, files, None),
+        (permuted, called(["test_easy"], files), None),
+    ]
     if material.possibleworldnet:
-        some = called(files, "validate", *worlds.SAMPLED_SPLITS)
-        for count in WORLDS:
-            add([material.possibleworldnet], some, count)
+        some = called(["validate", *worlds.SAMPLED_SPLITS], files)
+        needed += [([material.possibleworldnet], some, count) for count in WORLDS]
     for group in material.one_sided:
         if own := material.folder_of(group.first):
-            add([group], called(own.files, "test_easy"))
-    return list(pending)
+            needed.append(([group], called(["test_easy"], own.files), None))
+    pending = [
+        task
+        for groups, on, count in needed
+        for run in (run for group in groups for run in group.runs)
+        if run.record.model in names()  # a class that a folder names is not imported for a report
+        for task in pending_tasks(run.path, on, count)
+    ]
+    return list(dict.fromkeys(pending))
 
 
 def evaluate_and_store(task: EvaluationTask) -> None:
@@ -109,10 +110,9 @@ def compose(material: Material) -> tuple[dict[str, Any], Sections]:
     by_size = sizes.size_rows(one_each)
     wrong = [row for group in one_each for row in results.error_rows(group, material)]
     permuted = [comparisons.permutation_row(*pair) for pair in material.permutation_pairs]
-    curves = comparisons.learning_curves(one_each)
+    learning = [group for group in one_each if group.curve]
     one_sided = comparisons.one_sided_rows(material)
     data = [datasets.data_row(folder) for folder in material.folders]
-    repeat = [recipes.recipe(run, material) for run in material.used]
     numbers = {
         "title": TITLE,
         "version": possibleworlds.__version__,
@@ -123,11 +123,14 @@ def compose(material: Material) -> tuple[dict[str, Any], Sections]:
         "sampling": sampled,
         "by_size": by_size,
         "permutation": permuted,
-        "learning_curves": curves,
+        "learning_curves": [
+            {"model": g.model, "batch_size": g.first.settings["batch_size"], "points": g.curve}
+            for g in learning
+        ],
         "one_sided": one_sided,
         "errors": wrong,
         "data": data,
-        "repeat": repeat,
+        "repeat": [recipes.recipe(run, material) for run in material.used],
     }
     sections = {
         "In short": summary.summary_section(rows, sampled, material.request.note),
@@ -137,9 +140,9 @@ def compose(material: Material) -> tuple[dict[str, Any], Sections]:
         "Sampling the truth table instead": worlds.sampling_section(sampled, material),
         "The number of worlds": worlds.worlds_section(trained, evaluated, material),
         "Symbol permutation": comparisons.permutation_section(permuted),
-        "Learning curves": comparisons.curves_section(curves, material),
+        "Learning curves": comparisons.curves_section(learning),
         "One side alone": comparisons.one_sided_section(one_sided),
         "The data": datasets.data_section(data, material),
-        "How to repeat this": recipes.repeat_section(repeat, material),
+        "How to repeat this": recipes.repeat_section(material),
     }
     return numbers, sections
