@@ -209,7 +209,7 @@ def test_data_that_have_changed_are_not_trained_on(data: Path, tmp_path: Path) -
         (["sweep", "treenet", "--data", "DATA", "--out", "s", "--budget", "soon"], "not a budget"),
         (
             ["sweep", "treenet", "--data", "DATA", "--out", "s", "--budget", "1h", "--grid=paper"],
-            "makes no sense",
+            "takes no --budget",
         ),
         (["sweep", "treenet", "--data", "DATA", "--out", "s", "--epochs", "3"], "--grid paper"),
         (

@@ -240,7 +240,7 @@ def test_a_bad_checkpoint_is_refused_in_one_line(run: Path, tmp_path: Path) -> N
     bad = {
         "is not a run": tmp_path,
         "format is 99": spoiled(run, tmp_path / "a", format=99),
-        "another vocabulary": spoiled(run, tmp_path / "b", vocabulary=["~"]),
+        "the vocabulary differs": spoiled(run, tmp_path / "b", vocabulary=["~"]),
         "no network called": spoiled(run, tmp_path / "c", model="nonsense"),
         "no setting 'colour'": spoiled(run, tmp_path / "d", settings={"colour": 1}),
         r"b13 is \(4, 16\) where the network has \(4, 32\)": spoiled(
@@ -449,7 +449,7 @@ def test_the_recipe_of_a_pretrained_network(data: Path, tmp_path: Path) -> None:
     options = ["--data", str(data), "--out", str(tmp_path / "run"), "--preset", "best"]
     done = possible("train", "possibleworldnet", *options, "--epochs", "0.01", "--seed", "3")
     assert done.returncode == 0
-    assert "other data than those of the pretrained" in done.stderr
+    assert "the pretrained network was trained on different data" in done.stderr
     stored = json.loads((tmp_path / "run" / RUN).read_text())
     ready = read_run(SHIPPED / "possibleworldnet")
     assert stored["settings"] == ready.settings

@@ -109,7 +109,7 @@ def generate(
     free = (variables, operators, rows, method, clauses, exact_variables or None)
     if any(setting is not None for setting in free):
         if preset:
-            raise UserError("a preset has settings of its own; give it, or free settings")
+            raise UserError("give either --preset or settings such as --rows, not both")
         count, sizes = parse_count(rows or "100k"), (parse_range(variables), parse_range(operators))
         kind = method or "fourtuples"
         chosen = splits.free_splits(count, *sizes, kind, exact_variables, clauses or 0)

@@ -74,7 +74,7 @@ def sweep(
     if not models or data is None or folder is None:
         raise UserError("a sweep needs networks, --data and --out; or --status")
     if grid and budget:
-        raise UserError("--grid paper runs all of the grid; a --budget makes no sense with it")
+        raise UserError("--grid paper runs the whole grid; it takes no --budget")
     if epochs is not None and not grid:
         raise UserError("--epochs is for --grid paper; give --budget 100epochs instead")
 
@@ -145,7 +145,7 @@ def reproduce(
         possibleworlds reproduce --preset paper --budget 20h --out paper --test published
     """
     if budget and preset != "paper":
-        raise UserError(f"a {preset} run has no search to set; --budget is for --preset paper")
+        raise UserError(f"--preset {preset} has no search; --budget is for --preset paper")
     tests = check_tests(test)
 
     from possibleworlds.cli import progress

@@ -105,7 +105,7 @@ def train(
         values = record.flat_settings
         seed = record.seed if seed is None else seed
         if record.data != fingerprint(data):
-            log("these are other data than those of the pretrained network")
+            log("the pretrained network was trained on different data")
     chosen = parse_settings(settings or [])
     for name, value in {"epochs": epochs, "minutes": minutes, "side": side}.items():
         if value is not None and chosen.setdefault(name, str(value)) != str(value):

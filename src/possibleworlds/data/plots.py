@@ -19,7 +19,9 @@ def check_drawable(path: Path) -> None:
     except ImportError:
         raise UserError("plots need matplotlib: pip install 'possibleworlds[train]'") from None
     if path.suffix[1:].lower() not in (known := FigureCanvasBase.get_supported_filetypes()):
-        raise UserError(f"{path}: not the name of a picture; its end is one of {', '.join(known)}")
+        raise UserError(
+            f"{path}: not an image file; the name must end in one of {', '.join(known)}"
+        )
     if not path.parent.is_dir():
         raise UserError(f"{path.parent}: not a folder")
 

@@ -89,7 +89,7 @@ class Plan:
         if not self.rungs or lengths != {len(self.rungs)}:
             raise UserError("rungs and candidates do not fit together")
         if unknown := {name for c in self.candidates for name in c.overrides} - self.base.keys():
-            raise UserError(f"a candidate overrides {quoted(min(unknown))}, which is no setting")
+            raise UserError(f"a candidate overrides {quoted(min(unknown))}, which is not a setting")
         for candidate in range(len(self.candidates)):
             for rung in range(len(self.rungs)):
                 check_training(self.settings(candidate, rung))

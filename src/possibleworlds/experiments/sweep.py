@@ -212,7 +212,7 @@ def read_sweep(folder: Path) -> SweepRecord:
     if not path.exists():
         raise UserError(f"{folder} is not a sweep: it has no {SWEEP}")
     if read_json(path).get("format") != FORMAT:
-        raise UserError(f"{path} has not the format {FORMAT} that this version reads")
+        raise UserError(f"{path} is not of the format {FORMAT}, which this version reads")
     return read_record(path, SweepRecord)
 
 

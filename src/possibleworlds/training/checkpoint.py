@@ -122,7 +122,7 @@ class RunRecord:
         if self.format != FORMAT:
             raise UserError(f"format is {quoted(self.format)}; this version reads {FORMAT}")
         if self.vocabulary != list(SYMBOLS):
-            raise UserError("another vocabulary than that of this version")
+            raise UserError("the vocabulary differs from that of this version")
         for name in self.weights, self.state:
             if name is not None and not TENSOR_FILE.fullmatch(name):
                 raise UserError(f"{quoted(name)} is not the name of a file of a run")

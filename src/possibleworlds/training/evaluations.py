@@ -76,7 +76,7 @@ class StoredEvaluation:
     def __post_init__(self) -> None:
         for size in (*self.by_variables, *self.by_operators):
             if not re.fullmatch(r"[0-9]{1,9}(-[0-9]{1,9})?", size):
-                raise UserError(f"{quoted(size)} is no size")
+                raise UserError(f"{quoted(size)} is not a size")
 
 
 class EvaluationTask(NamedTuple):
