@@ -11,7 +11,7 @@ FIGURES = DOCS / "figures"
 def commit() -> str:
     """Describe the commit of the working tree."""
     command = ["git", "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, cwd=DOCS).stdout.strip()
 
 
 def replace_part(page: str, part: str, text: str) -> None:

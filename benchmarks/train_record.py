@@ -122,7 +122,8 @@ def main() -> None:
         return
     published = data_files([arguments.published])
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "commit").write_text(commit(), encoding="utf-8")
+    if not (arguments.out / "commit").exists():
+        (arguments.out / "commit").write_text(commit(), encoding="utf-8")
     generate(arguments.out, published)
     jobs = [(name, seed) for name in arguments.only for seed in ROWS[name].seeds]
     with ThreadPoolExecutor(arguments.processes) as pool:
