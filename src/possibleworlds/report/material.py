@@ -35,9 +35,8 @@ class DataFolder:
 
     @property
     def splits(self) -> list[Path]:
-        """The files that are splits of the paper, in its order."""
-        own = (file for file in self.files if file.stem in SPLITS)
-        return sorted(own, key=lambda file: SPLITS.index(file.stem))
+        """The files that are splits of the paper."""
+        return [file for file in self.files if file.stem in SPLITS]
 
     @property
     def train(self) -> dict[str, Any]:

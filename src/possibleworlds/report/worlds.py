@@ -7,7 +7,7 @@ import numpy as np
 
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.statistics import sample_truth_tables
-from possibleworlds.paper import SAMPLING_ON_HARD
+from possibleworlds.paper import SAMPLING_ON_HARD, SPLITS
 from possibleworlds.report.cells import as_cell, mark_best, table, time_cell
 from possibleworlds.report.figures import Line, Panel, Point, accuracy_axis, linear_axis, log_axis
 from possibleworlds.report.material import Material
@@ -71,7 +71,7 @@ def sampling_rows(material: Material, evaluated: ByWorlds) -> list[SamplingRow]:
     """Compare sampled rows of the truth table with the network at as many worlds."""
     rows: list[SamplingRow] = []
     for folder in material.test_folders:
-        for file in folder.splits:
+        for file in sorted(folder.splits, key=lambda file: SPLITS.index(file.stem)):
             key = f"{folder.name}/{file.stem}"
             paper = SAMPLING_ON_HARD if file.stem == "test_hard" else {}
             networks = evaluated.get(key, {})
