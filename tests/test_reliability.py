@@ -42,3 +42,31 @@ def test_an_error_is_a_line_or_shows_a_place(
         fail(message)
     assert end.value.code == 2
     assert capsys.readouterr().err.splitlines() == lines
+
+
+COMMAND = "from possibleworlds.cli import main; main()"
+CALL = """
+from possibleworlds.parallel.engines import LocalEngine
+engine = LocalEngine(1)
+engine.submit("call", max, 1, 2)
+print(engine.wait(60))
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "output"),
+    [(COMMAND, ["entails", "p", "p", "--timeout", "60"], "yes"), (CALL, [], "{'call': 2}")],
+)
+def test_modules_of_the_current_folder_are_not_imported(
+    code: str, arguments: list[str], output: str, tmp_path: Path
+) -> None:
+    script, theirs = tmp_path / "ours" / "script.py", tmp_path / "theirs"
+    for folder in (script.parent, theirs):
+        folder.mkdir()
+    script.write_text(code)
+    for name in ("typing", "json", "multiprocessing", "socket", "signal", "numpy"):
+        (theirs / f"{name}.py").write_text("open('imported', 'w')")
+    command = [sys.executable, str(script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=theirs)
+    assert done.stdout.startswith(output), done.stderr
+    assert not (theirs / "imported").exists()

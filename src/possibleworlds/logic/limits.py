@@ -30,7 +30,7 @@ def run_limited(function: str, arguments: list[Any], timeout: float) -> Any:
     """Call a function of this package elsewhere; raise UndecidedError if it takes too long."""
     code = "from possibleworlds.logic.limits import serve; serve()"
     child = subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-P", "-c", code],  # no modules of the current folder, whosever it is
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

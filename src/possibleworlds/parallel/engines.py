@@ -9,7 +9,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from multiprocessing import forkserver, resource_tracker
@@ -21,6 +22,7 @@ from possibleworlds.errors import UserError, named, reason
 from possibleworlds.parallel import OrderedMap, ordered_map, ray
 
 EngineName = Literal["local", "ray"]
+SAFE_PATH = "PYTHONSAFEPATH"
 SECONDS_TO_STOP = 120.0
 """How long a call may take to save its work when it is told to stop, which it does between steps
 and evaluations."""
@@ -100,6 +102,23 @@ def serve(connection: Connection, function: Callable[..., Any], arguments: tuple
     connection.send(outcome_of(function, *arguments))
 
 
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Start new Pythons without the current folder, which may be a stranger's, on their path.
+
+    A process that is forked for a call gets the path of this one, which is not that of the server.
+    """
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
+
+
 class LocalEngine:
     """A process for each call, forked from a server that has the package loaded."""
 
@@ -116,10 +135,11 @@ class LocalEngine:
         context.set_forkserver_preload(["possibleworlds.experiments.trials", "torch._dynamo"])
         # While the server loads them, a Ctrl-C would end it with a traceback. The resource tracker,
         # which it would start first, unblocks signals.
-        resource_tracker.ensure_running()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        forkserver.ensure_running()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        with safe_path():
+            resource_tracker.ensure_running()
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            forkserver.ensure_running()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return context
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -127,7 +147,8 @@ class LocalEngine:
         ours, theirs = self.context.Pipe(duplex=False)
         process = self.context.Process(target=serve, args=(theirs, function, arguments))
         try:
-            process.start()
+            with safe_path():  # a server that has died is started again
+                process.start()
         except (OSError, EOFError) as error:  # the server has died, which the next call replaces
             self.not_started[name] = WorkerDied(f"its process did not start: {reason(error)}")
         else:
