@@ -47,9 +47,10 @@ def test_an_error_is_a_line_or_shows_a_place(
 COMMAND = "from possibleworlds.cli import main; main()"
 CALL = """
 from possibleworlds.parallel.engines import LocalEngine
-engine = LocalEngine(1)
-engine.submit("call", max, 1, 2)
-print(engine.wait(60))
+if __name__ == "__main__":
+    engine = LocalEngine(1)
+    engine.submit("call", max, 1, 2)
+    print(engine.wait(60))
 """
 
 
