@@ -5,7 +5,7 @@ import pytest
 
 import possibleworlds as pw
 from possibleworlds.data.files import read
-from possibleworlds.data.keys import formula_keys, pair_keys
+from possibleworlds.data.keys import pair_keys, row_keys
 from possibleworlds.data.splits import PRESETS, free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 
@@ -55,14 +55,13 @@ def test_exact_variables_are_shown_by_every_pair() -> None:
 
 def test_no_formula_of_training_is_in_another_split() -> None:
     splits = pw.paper_splits(seed=1, scale=0.004)
-    train = [formula_keys(pair.a, pair.b) for pair in splits.pop("train")]
-    premises, conclusions = {a for a, _ in train}, {b for _, b in train}
+    train = row_keys((pair.a, pair.b) for pair in splits.pop("train"))
+    premises, conclusions = {row.premise for row in train}, {row.conclusion for row in train}
     del splits["test_exam"]
     for name, pairs in splits.items():
-        for pair in pairs:
-            a, b = formula_keys(pair.a, pair.b)
-            assert a not in premises, name
-            assert b not in conclusions, name
+        for row in row_keys((pair.a, pair.b) for pair in pairs):
+            assert row.premise not in premises, name
+            assert row.conclusion not in conclusions, name
 
 
 def test_impossible_settings_are_refused() -> None:

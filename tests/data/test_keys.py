@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from possibleworlds.data.keys import pair_key, pair_keys
+from possibleworlds.data.keys import pair_key, pair_keys, row_keys
 from possibleworlds.logic import Formula, alpha_equivalent
 from tests.conftest import DATA_FORMULAS
 
@@ -37,3 +37,27 @@ def test_the_papers_example_and_near_misses() -> None:
 @given(st.lists(st.tuples(DATA_FORMULAS, DATA_FORMULAS)))
 def test_keys_of_many_pairs_are_those_of_each(pairs: list[tuple[str, str]]) -> None:
     assert pair_keys(pairs) == [pair_key(a, b) for a, b in pairs]
+
+
+def numbered(a: str, b: str) -> tuple[str, str]:
+    """Number the variables in the order in which they first occur in A and then B."""
+    letters = dict.fromkeys(symbol for symbol in a + b if symbol.isalpha())
+    names = dict(zip(letters, "ABCDEFGHIJ", strict=False))
+    return renamed(a, names), renamed(b, names)
+
+
+@given(DATA_FORMULAS, DATA_FORMULAS, DATA_FORMULAS, DATA_FORMULAS)
+def test_formulas_share_keys_where_they_are_numbered_alike(a: str, b: str, c: str, d: str) -> None:
+    pairs = [(a, b), (c, d), (a, d), (c, b), (b, a), (b, b), (a, a)]
+    rows = list(zip(map(numbered, *zip(*pairs, strict=True)), row_keys(pairs), strict=True))
+    for (premise, conclusion), key in rows:
+        for (other_premise, other_conclusion), other in rows:
+            assert (key.premise == other.premise) == (premise == other_premise)
+            assert (key.conclusion == other.conclusion) == (conclusion == other_conclusion)
+
+
+def test_a_new_variable_is_numbered_on_from_the_premise() -> None:
+    pairs = [("p", "q"), ("pp&", "q"), ("pq&", "q"), ("pq&", "r"), ("p", "p")]
+    keys = [row.conclusion for row in row_keys(pairs)]
+    assert keys[0] == keys[1] == keys[2]
+    assert len(set(keys)) == 3

@@ -1,6 +1,6 @@
 """The paper's preferred sampling: every formula in one entailment and in one non-entailment."""
 
-from possibleworlds.data.groups import Group
+from possibleworlds.data.groups import SIDE, Group
 from possibleworlds.data.pairs import Pair
 
 ENTAILMENTS = 100
@@ -12,19 +12,22 @@ def four_tuples(group: Group) -> list[list[Pair]]:
     units = []
     used_left: set[int] = set()
     used_right: set[int] = set()
-    waiting: list[tuple[int, int]] = []
+    waiting: list[tuple[int, int, int, int]] = []
     examined = 0
     for i2, j2 in group.unrefuted():
         # Neither what follows from a contradiction nor what implies a tautology can be refuted:
         # such pairs are in no 4-tuple, and count only towards the number examined.
         if group.trivial(i2, j2):
             examined += 1
-        elif i2 not in used_left and j2 not in used_right and group.entails(i2, j2):
+        elif i2 not in used_left and j2 not in used_right and group.unrefuted_entails(i2, j2):
             examined += 1
             used_left.add(i2)
             used_right.add(j2)
-            for place, (i1, j1) in enumerate(waiting):
-                if not group.entails(i1, j2) and not group.entails(i2, j1):
+            left2, right2 = group.truth(i2), group.truth(SIDE + j2)
+            for place, (i1, j1, left1, right1) in enumerate(waiting):
+                if (left1 & ~right2 or not group.unrefuted_entails(i1, j2)) and (
+                    left2 & ~right1 or not group.unrefuted_entails(i2, j1)
+                ):
                     del waiting[place]
                     a1, b1 = group.left(i1), group.right(j1)
                     a2, b2 = group.left(i2), group.right(j2)
@@ -32,7 +35,7 @@ def four_tuples(group: Group) -> list[list[Pair]]:
                     units.append([*entailments, Pair(a1, b2, False), Pair(a2, b1, False)])
                     break
             else:
-                waiting.append((i2, j2))
+                waiting.append((i2, j2, left2, right2))
         if examined == ENTAILMENTS:
             break
     return units

@@ -10,8 +10,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, count
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from itertools import chain, count, islice
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from possibleworlds.data.cnf import CLAUSES_PER_VARIABLE, cnf_four_tuple
 from possibleworlds.data.exam import exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
 from possibleworlds.data.groups import Group, Range, sample_groups
-from possibleworlds.data.keys import formula_keys, pair_keys
+from possibleworlds.data.keys import RowKeys, row_keys
 from possibleworlds.data.mutate import mutated_pairs
 from possibleworlds.data.naive import naive_pairs
 from possibleworlds.data.pairs import Pair, Pairs
@@ -153,11 +153,25 @@ class KeySet:
         return bool(slots[place])
 
 
-class RowKeys(NamedTuple):
-    """The keys of a row: of the pair, and of each formula where pruning is by formula."""
+class FormulaSets:
+    """The premises and the conclusions of rows."""
 
-    pair: int
-    formulas: tuple[int, int] | None
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.premises, self.conclusions = KeySet(capacity), KeySet(capacity)
+
+    def add(self, rows: Iterable[RowKeys]) -> None:
+        """Add the formulas of rows."""
+        for row in rows:
+            self.premises.add(row.premise)
+            self.conclusions.add(row.conclusion)
+
+    def hold_any(self, rows: Iterable[RowKeys]) -> bool:
+        """Whether a premise or a conclusion of rows is in the sets."""
+        premises, conclusions = self.premises, self.conclusions
+        return self.capacity > 0 and any(
+            row.premise in premises or row.conclusion in conclusions for row in rows
+        )
 
 
 class Pruner:
@@ -172,53 +186,31 @@ class Pruner:
         self.by_formula = prune == "formulas"
         self.pairs = KeySet(sum(split.rows for split in splits) + other_rows)
         training_rows = sum(split.rows for split in splits if split.name == TRAINING)
-        self.training = self.formula_sets(training_rows)
-        self.others = self.formula_sets(other_rows)
+        self.training = FormulaSets(training_rows if self.by_formula else 0)
+        self.others = FormulaSets(other_rows if self.by_formula else 0)
 
-    def formula_sets(self, rows: int) -> tuple[KeySet, KeySet]:
-        """Make sets for the premises and the conclusions of so many rows."""
-        capacity = rows if self.by_formula else 0
-        return KeySet(capacity), KeySet(capacity)
-
-    def admit(self, split: Split, rows: list[RowKeys]) -> bool:
+    def admit(self, split: Split, rows: Sequence[RowKeys]) -> bool:
         """Take in a unit of rows unless one of them is to be pruned; return whether it was."""
         is_training = split.name == TRAINING
-        sets = [self.others] if is_training else [self.others, self.training]
-        for premises, conclusions in sets if self.by_formula else ():
-            for _, formulas in rows:
-                if formulas and (formulas[0] in premises or formulas[1] in conclusions):
-                    return False
+        known = [self.others] if is_training else [self.others, self.training]
+        by_formula = self.by_formula and split.method != "exam"
+        if by_formula and any(formulas.hold_any(rows) for formulas in known):
+            return False
         if not self.pairs.add_new(row.pair for row in rows):
             return False
-        if is_training:
-            self.add_formulas(self.training, rows)
+        if is_training and self.by_formula:
+            self.training.add(rows)
         return True
-
-    def add_formulas(self, sets: tuple[KeySet, KeySet], rows: Iterable[RowKeys]) -> None:
-        """Add the formulas of rows to sets of premises and of conclusions."""
-        for row in rows:
-            if row.formulas:
-                for known, key in zip(sets, row.formulas, strict=True):
-                    known.add(key)
 
     def add_pairs(self, pairs: Sequence[Pair], split: Split | None = None) -> None:
         """Take in the pairs of a split that was generated before, or of another file."""
-        rows = row_keys([pairs], self.by_formula)[0]
+        rows = row_keys((pair.a, pair.b) for pair in pairs)
         for row in rows:
             self.pairs.add(row.pair)
-        if split is None:
-            self.add_formulas(self.others, rows)
-        elif split.name == TRAINING:
-            self.add_formulas(self.training, rows)
-
-
-def row_keys(units: Sequence[Sequence[Pair]], by_formula: bool) -> list[list[RowKeys]]:
-    """Compute the keys of the rows of units."""
-    keys = iter(pair_keys((pair.a, pair.b) for unit in units for pair in unit))
-    return [
-        [RowKeys(next(keys), formula_keys(a, b) if by_formula else None) for a, b, _ in unit]
-        for unit in units
-    ]
+        if self.by_formula and split is None:
+            self.others.add(rows)
+        elif self.by_formula and split and split.name == TRAINING:
+            self.training.add(rows)
 
 
 def make_units(split: Split, seed: int, number: int) -> list[list[Pair]]:
@@ -258,13 +250,12 @@ def complete(split: Split, group: Group, units: list[list[Pair]]) -> list[list[P
 
 
 def make_block(
-    split: Split, seed: int, form: Callable[[list[Pair]], T], by_formula: bool, number: int
+    split: Split, seed: int, form: Callable[[list[Pair]], T], number: int
 ) -> list[tuple[T, list[RowKeys]]]:
     """Make a block: each unit in the form that is required, with the keys of its rows."""
     units = make_units(split, seed, number)
-    return [
-        (form(unit), keys) for unit, keys in zip(units, row_keys(units, by_formula), strict=True)
-    ]
+    keys = iter(row_keys((a, b) for unit in units for a, b, _ in unit))
+    return [(form(unit), list(islice(keys, len(unit)))) for unit in units]
 
 
 def generate_units(
@@ -276,7 +267,7 @@ def generate_units(
     spread: OrderedMap = ordered_map,
 ) -> Iterator[T]:
     """Generate the units of a split, but for those that are pruned."""
-    make = partial(make_block, split, seed, form, pruner.by_formula and split.method != "exam")
+    make = partial(make_block, split, seed, form)
     missing, fruitless, blocks = split.rows, 0, 0
     while True:
         # No more blocks at a time than are expected to be needed, so that none is made in vain. The

@@ -43,10 +43,12 @@ class Group:
     """All formulas in reverse Polish notation, left side first."""
     words: Words
     """The truth values of each formula as a line of 64-bit words."""
-    contradictions: NDArray[np.bool_]
+    contradictions: list[bool]
     """Which left formulas are never true."""
-    tautologies: NDArray[np.bool_]
+    tautologies: list[bool]
     """Which right formulas are always true."""
+    data: bytes
+    """The words as bytes."""
     exact: bool
     """Whether the truth values are the whole truth table, not a sample of its rows."""
     bits: dict[int, int] = field(default_factory=dict)
@@ -64,14 +66,17 @@ class Group:
         """Look up the truth values of a formula as a bit set."""
         value = self.bits.get(formula)
         if value is None:
-            value = self.bits[formula] = int.from_bytes(self.words[formula].tobytes(), "little")
+            size = len(self.data) // len(self.formulas)
+            value = int.from_bytes(self.data[size * formula : size * (formula + 1)], "little")
+            self.bits[formula] = value
         return value
 
     def entails(self, i: int, j: int) -> bool:
         """Whether left formula i entails right formula j."""
-        left, right = self.truth(i), self.truth(SIDE + j)
-        if left & right != left:
-            return False
+        return not self.truth(i) & ~self.truth(SIDE + j) and self.unrefuted_entails(i, j)
+
+    def unrefuted_entails(self, i: int, j: int) -> bool:
+        """Whether left formula i entails right formula j, which no row refutes."""
         return self.exact or not satisfiable((self.left(i), True), (self.right(j), False))
 
     def unrefuted(self) -> Iterator[tuple[int, int]]:
@@ -80,15 +85,15 @@ class Group:
         Every left formula is compared with one right one, then each with another, and so on: no
         more than are needed, so that nearly all pairs are of formulas that were not in use.
         """
-        left, not_right = self.words[:SIDE], ~self.words[SIDE:]
+        left, not_right = self.words[:SIDE], np.tile(~self.words[SIDE:], (2, 1))
         for shift in range(SIDE):
-            refuted = (left & np.roll(not_right, -shift, axis=0)).any(axis=1)
+            refuted = (left & not_right[shift : shift + SIDE]).any(axis=1)
             for i in np.flatnonzero(~refuted).tolist():
                 yield i, (i + shift) % SIDE
 
     def trivial(self, i: int, j: int) -> bool:
         """Whether left formula i is a contradiction, or right formula j a tautology."""
-        return bool(self.contradictions[i] or self.tautologies[j])
+        return self.contradictions[i] or self.tautologies[j]
 
 
 def satisfiable(*asserted: tuple[str, bool]) -> bool:
@@ -142,12 +147,10 @@ def tilted(uniform: NDArray[np.float64], bounds: Range, tilt: float) -> NDArray[
 
 def make_group(names: str, formulas: list[str], words: Words, exact: bool) -> Group:
     """Make a group of formulas with these truth values."""
-    contradictions: NDArray[np.bool_] = np.logical_not(words[:SIDE].any(axis=1))
-    tautologies: NDArray[np.bool_] = np.logical_not((~words[SIDE:]).any(axis=1))
-    group = Group(names, formulas, words, contradictions, tautologies, exact)
+    contradictions: list[bool] = np.logical_not(words[:SIDE].any(axis=1)).tolist()
+    tautologies: list[bool] = np.logical_not((~words[SIDE:]).any(axis=1)).tolist()
     if not exact:
-        for i in np.flatnonzero(contradictions).tolist():
-            contradictions[i] = not satisfiable((group.left(i), True))
-        for j in np.flatnonzero(tautologies).tolist():
-            tautologies[j] = not satisfiable((group.right(j), False))
-    return group
+        for side, found, value in ((0, contradictions, True), (SIDE, tautologies, False)):
+            for i in np.flatnonzero(found).tolist():
+                found[i] = not satisfiable((formulas[side + i], value))
+    return Group(names, formulas, words, contradictions, tautologies, words.tobytes(), exact)

@@ -33,7 +33,9 @@ def mutated_pairs(group: Group, rng: np.random.Generator, search_rows: int = 0) 
     used_right: set[int] = set()
     columns = {name: int.from_bytes(rng.bytes(RANDOM_ROWS // 8)) for name in group.names}
     for i, j in group.unrefuted():
-        if i in used_left or j in used_right or group.trivial(i, j) or not group.entails(i, j):
+        if i in used_left or j in used_right or group.trivial(i, j):
+            continue
+        if not group.unrefuted_entails(i, j):
             continue
         used_left.add(i)
         used_right.add(j)
