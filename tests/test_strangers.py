@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ import pytest
 
 import possibleworlds as pw
 from possibleworlds import storage
+from possibleworlds.data.published import fetch
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import StorageError, UserError
+from possibleworlds.experiments.grid import Budget, Candidate, Plan, Rung, complete
+from possibleworlds.experiments.sweep import SWEEP, NetworkRecord, SearchRequest, SweepRecord
+from possibleworlds.models.registry import resolve
 from possibleworlds.training.batches import MAX_LENGTH, Dataset
 from possibleworlds.training.checkpoint import load_tensors
 from possibleworlds.training.evaluations import EVALUATION, read_evaluations
@@ -161,3 +166,54 @@ def test_damaged_files_of_json(tmp_path: Path) -> None:
         (tmp_path / MANIFEST).write_text(text)
         with pytest.raises(UserError, match="cannot be read"):
             read_manifest(tmp_path)
+
+
+PIPES = {
+    "train --data DATA --out OUT linear-bow": "DATA/train.txt",
+    "generate OUT --rows 8 --prune-against DATA/train.txt": "DATA/train.txt",
+    "evaluate RUN DATA/validate.txt": "RUN/model-1.safetensors",
+    "sweep --status SWEEP": "SWEEP/locks/linear-bow-0.0",
+}
+"""What blocked for ever where a file was a pipe."""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes that have names")
+@pytest.mark.parametrize("command", PIPES)
+def test_a_pipe_in_the_place_of_a_file_is_no_file(command: str, tmp_path: Path) -> None:
+    pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
+    (tmp_path / "DATA").mkdir()
+    for name in ("train", "validate"):
+        pairs.save(tmp_path / "DATA" / f"{name}.txt")
+    settings = {"epochs": 0.01, "evaluations": 1, "size": 4}
+    pw.train("linear-bow", pairs, pairs, out=tmp_path / "RUN", **settings)
+    write_sweep(tmp_path / "SWEEP")
+    pipe = tmp_path / PIPES[command]
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    words = [sys.executable, "-m", "possibleworlds", *command.split()]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert "Traceback" not in done.stderr
+    if "SWEEP" not in command:  # where nothing is known of a lock, somebody may hold it
+        assert done.returncode == 2
+        assert f"{pipe.name}" in done.stderr
+        assert "not a regular file" in done.stderr
+
+
+def write_sweep(folder: Path) -> None:
+    base = complete(resolve("linear-bow"), {})
+    plan = Plan(base, [Rung(1, 1, 5)], [Candidate({}, [1.0], [1.0])], 0, 24, 1.0)
+    request = SearchRequest(Budget(9.0, "epochs"), 10.0, 0)
+    record = SweepRecord({"train.txt": "a"}, 80, {"linear-bow": NetworkRecord(request, plan, None)})
+    (folder / "locks").mkdir(parents=True)
+    storage.write_json(folder / SWEEP, asdict(record))
+
+
+def test_a_download_is_not_written_through_a_symlink(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "x.txt").write_text("rows")
+    (tmp_path / "theirs").write_text("precious")
+    part = tmp_path / ".x.txt.download"
+    part.symlink_to(tmp_path / "theirs")
+    with pytest.raises(StorageError, match=r"x\.txt\.download: "):
+        fetch((tmp_path / "source" / "x.txt").as_uri(), part, lambda *_: None)
+    assert (tmp_path / "theirs").read_text() == "precious"

@@ -167,12 +167,17 @@ def write_json(path: Path, value: Any) -> None:
 
 def read_bounded(path: Path) -> str:
     """Read a small text file; raise ValueError for anything else, such as a pipe or 1 GB."""
+    if (size := file_size(path)) > MAX_JSON_BYTES:
+        raise ValueError(f"{size:,} bytes, and the limit is {MAX_JSON_BYTES:,}")
+    return path.read_text(encoding="utf-8")
+
+
+def file_size(path: Path) -> int:
+    """Look up the size of a file; raise ValueError for a pipe or device, which may never end."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("not a regular file")
-    if status.st_size > MAX_JSON_BYTES:
-        raise ValueError(f"{status.st_size:,} bytes, and the limit is {MAX_JSON_BYTES:,}")
-    return path.read_text(encoding="utf-8")
+    return status.st_size
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -196,10 +201,13 @@ def read_record(path: Path, record: type[T]) -> T:
 def sha256(path: Path) -> str:
     """Compute the SHA-256 of a file."""
     try:
+        file_size(path)
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 @contextmanager
@@ -374,11 +382,11 @@ def lock_message(content: dict[str, Any]) -> bytes:
 def read_lock(file: Path) -> dict[str, Any]:
     """Read the holder's message; an empty one where nobody holds the lock."""
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        text = read_bounded(file)
     except FileNotFoundError:
         return {}
-    except OSError as error:
-        return {"unreadable": str(error)}  # an unreachable file server: nothing is known
+    except (OSError, ValueError) as error:
+        return {"unreadable": str(error)}  # an unreachable file server, say: nothing is known
     try:
         message = json.loads(text) if text else {}
     except (ValueError, RecursionError):

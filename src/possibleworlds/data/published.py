@@ -3,6 +3,7 @@
 The training set of that repository is left out: these sets are for evaluation.
 """
 
+import os
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -55,6 +56,12 @@ def download(
     return done
 
 
+def open_here(path: str, flags: int) -> int:
+    """Open a file, but not one elsewhere that a symlink leads to, nor a pipe."""
+    here = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, flags | here, 0o666)
+
+
 def fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
     """Download a file, from where an earlier attempt stopped if the server can do that."""
     have = part.stat().st_size if part.exists() else 0
@@ -65,7 +72,7 @@ def fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
         ) as answer:
             have = have if answer.status == 206 else 0
             total = have + int(answer.headers.get("Content-Length") or 0)
-            with part.open("ab" if have else "wb") as file:
+            with open(part, "ab" if have else "wb", opener=open_here) as file:
                 while block := answer.read(1 << 16):
                     file.write(block)
                     progress(file.tell(), total)

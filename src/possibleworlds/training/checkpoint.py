@@ -29,7 +29,7 @@ from possibleworlds.models import registry
 from possibleworlds.models.base import Model
 from possibleworlds.models.settings import LARGEST, make_settings
 from possibleworlds.records import Range, from_json
-from possibleworlds.storage import atomic_write, read_bounded, read_json, write_json
+from possibleworlds.storage import atomic_write, file_size, read_bounded, read_json, write_json
 from possibleworlds.training.settings import RunSettings
 
 FORMAT = 2
@@ -236,7 +236,7 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read the tensors and the metadata of a safetensors file."""
     try:
-        if path.stat().st_size > MAX_TENSOR_BYTES:
+        if file_size(path) > MAX_TENSOR_BYTES:
             raise ValueError(f"it has more than {MAX_TENSOR_BYTES:,} bytes")
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
