@@ -1,14 +1,16 @@
 """How well a classifier tells our splits from the published ones, and how their statistics compare.
 
-    python benchmarks/fidelity.py PUBLISHED [GENERATED]
+    python benchmarks/fidelity.py PUBLISHED [GENERATED ...]
 
-PUBLISHED is the folder of the published sets; GENERATED one of `possibleworlds generate`, made anew
-if it is not given. Needs scikit-learn, a development dependency. Writes a part of docs/data.md.
+PUBLISHED is the folder of the published sets; GENERATED are folders of `possibleworlds generate`,
+of seeds 0, 1 and 2, made anew if they are not given. Needs scikit-learn, a development dependency.
+Writes a part of docs/data.md.
 
 - A gradient-boosted classifier sees the variables and operators of each side and in common, the
   count of each operator, the root and the depth of each side, and the label.
 - Rows that share a formula are in the same fold: else the classifier would recognise the other rows
-  of a 4-tuple, or the other half of a pair of test (massive), rather than the split.
+  of a 4-tuple, or the other half of a pair of test (massive), rather than the split. What folds
+  drawn row by row give, which let it do so, is measured beside.
 - The control is the published validation set against the published test (easy).
 """
 
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 from pages import replace_part
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.pairs import Pair
@@ -35,6 +37,7 @@ from possibleworlds.paper import SPLITS, TABLE_1
 FROM_TABLE_1 = {"train": TABLE_1["train"], "test_big": TABLE_1["test_big"]}
 """Where the file is not to be had, or not the one of the paper."""
 FOLDS = 5
+SEEDS = 3
 
 
 def side(rpn: str) -> list[int]:
@@ -65,14 +68,15 @@ def connected(pairs: Sequence[Pair]) -> list[str]:
     return [root(pair.a) for pair in pairs]
 
 
-def auc(ours: Sequence[Pair], theirs: Sequence[Pair]) -> float:
+def auc(ours: Sequence[Pair], theirs: Sequence[Pair], grouped: bool = True) -> float:
     """Compute the cross-validated AUC of telling two lists of pairs apart."""
     x: NDArray[np.float64] = np.array([features(pair) for pair in (*ours, *theirs)], float)
     y = np.repeat([0, 1], [len(ours), len(theirs)])
     names = [*(f"0{n}" for n in connected(ours)), *(f"1{n}" for n in connected(theirs))]
     groups = np.unique(names, return_inverse=True)[1]
     scores = np.zeros(len(y))
-    for train, test in GroupKFold(FOLDS, shuffle=True, random_state=0).split(x, y, groups):
+    folds = (GroupKFold if grouped else KFold)(FOLDS, shuffle=True, random_state=0)
+    for train, test in folds.split(x, y, groups if grouped else None):
         classifier = HistGradientBoostingClassifier(random_state=0).fit(x[train], y[train])
         scores[test] = classifier.predict_proba(x[test])[:, 1]
     return float(roc_auc_score(y, scores))
@@ -84,58 +88,91 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def compare(ours: Path, published: Path) -> str:
-    """Compare the splits of two folders."""
-    mine = {f.stem: list(read_pairs(f)) for f in sorted(ours.glob("*.txt"))}
-    theirs = {f.stem: list(read_pairs(f)) for f in sorted(published.glob("*.txt"))}
-    control = auc(theirs["validate"], theirs["test_easy"])
-    aucs = [("published validate against published test_easy", f"{control:.3f}")]
-    aucs += [
-        (name, f"{auc(mine[name], theirs[name]):.3f}")
-        for name in SPLITS
-        if name in theirs and name != "test_exam"
+Splits = dict[str, list[Pair]]
+
+
+def read_splits(folder: Path) -> Splits:
+    """Read the splits of a folder."""
+    return {file.stem: list(read_pairs(file)) for file in sorted(folder.glob("*.txt"))}
+
+
+def aucs(seeds: Sequence[Splits], theirs: Splits) -> str:
+    """Tabulate the AUC of telling ours from theirs, for each seed and both kinds of folds."""
+    control = [
+        f"{auc(theirs['validate'], theirs['test_easy'], grouped):.3f}" for grouped in (True, False)
     ]
-    means, sampling = [], []
+    rows = [
+        ("published validate against test_easy", *[control[0]] * len(seeds), control[1]),
+        *(
+            (
+                name,
+                *(f"{auc(mine[name], theirs[name]):.3f}" for mine in seeds),
+                f"{auc(seeds[0][name], theirs[name], grouped=False):.3f}",
+            )
+            for name in SPLITS
+            if name in theirs and name != "test_exam"
+        ),
+    ]
+    header = ("split", *(f"seed {seed}" for seed in range(len(seeds))), "seed 0, by rows")
+    return table(header, rows)
+
+
+def means(seeds: Sequence[Splits], theirs: Splits) -> str:
+    """Tabulate mean variables, operators and 2^variables beside the reference, for each seed."""
+    rows = []
     for name in TABLE_1:
-        line = split_statistics(mine[name])
+        lines = [split_statistics(mine[name]) for mine in seeds]
         reference: Sequence[float] = (
             FROM_TABLE_1[name] if name in FROM_TABLE_1 else split_statistics(theirs[name])
         )
-        cells = (
-            f"{x:,.2f} / {y:,.2f} ({x / y - 1:+.1%})"
-            for x, y in ((line[i], reference[i]) for i in (1, 2, 4))
-        )
-        means.append((name, *cells))
+        for what, i in (("variables", 1), ("operators", 2), ("2^variables", 4)):
+            shares = (f"{line[i]:,.2f} ({line[i] / reference[i] - 1:+.1%})" for line in lines)
+            rows.append((f"{name}, {what}", f"{reference[i]:,.2f}", *shares))
+    header = ("split", "published", *(f"seed {seed}" for seed in range(len(seeds))))
+    return table(header, rows)
+
+
+def sampling(seeds: Sequence[Splits], theirs: Splits) -> str:
+    """Tabulate the accuracy of random rows of the truth table, published and for each seed."""
+    rows = []
+    for name in SPLITS:
         if name in theirs:
-            scores = zip(
-                sample_truth_tables(mine[name]).results(),
-                sample_truth_tables(theirs[name]).results(),
-                strict=True,
-            )
-            sampling.append((name, *(f"{x:.1%} / {y:.1%}" for (*_, x), (*_, y) in scores)))
-    return f"""The AUC of the classifier, where 0.5 is chance:
+            for whose, splits in (("published", theirs), *enumerate(seeds)):
+                scores = sample_truth_tables(splits[name]).results()
+                label = whose if whose == "published" else f"seed {whose}"
+                rows.append((f"{name}, {label}", *(f"{score:.1%}" for *_, score in scores)))
+    return table(("split", "32", "64", "128", "256"), rows)
 
-{table(("split", "AUC"), aucs)}
 
-Means, ours / published; Table 1 of the paper for train and test_big:
+def compare(folders: Sequence[Path], published: Path) -> str:
+    """Compare the splits of folders, one for each seed, with the published ones."""
+    seeds, theirs = [read_splits(folder) for folder in folders], read_splits(published)
+    return f"""The AUC of the classifier, where 0.5 is chance. In the last column, rows that share a
+formula may be in different folds:
 
-{table(("split", "variables", "operators", "2^variables"), means)}
+{aucs(seeds, theirs)}
 
-Accuracy of answering by random rows of the truth table, ours / published:
+Means, and how far they are from the published ones; from Table 1 for train and test_big:
 
-{table(("split", "32", "64", "128", "256"), sampling)}"""
+{means(seeds, theirs)}
+
+Accuracy of answering by random rows of the truth table:
+
+{sampling(seeds, theirs)}"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("published", type=Path)
-    parser.add_argument("generated", type=Path, nargs="?")
+    parser.add_argument("generated", type=Path, nargs="*")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = arguments.generated or Path(temporary) / "paper"
-        if not arguments.generated:
-            generate_folder(folder, PRESETS["paper"], seed=0, workers=2)
-        text = compare(folder, arguments.published)
+        folders = arguments.generated
+        if not folders:
+            folders = [Path(temporary) / str(seed) for seed in range(SEEDS)]
+            for seed, folder in enumerate(folders):
+                generate_folder(folder, PRESETS["paper"], seed=seed, workers=2)
+        text = compare(folders, arguments.published)
     print(text)
     replace_part("data.md", "fidelity", text)
 
