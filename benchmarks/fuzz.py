@@ -356,7 +356,7 @@ def table(counts: dict[str, Count]) -> str:
         lines.append(
             f"| {shown} | {count.inputs:,} | {count.values:,} | {count.errors:,} "
             f"| {len(count.failures):,} | {1000 * count.slowest:,.0f} ms "
-            f"| {count.peak / 2**20:,.0f} MiB |"
+            f"| {f'{count.peak / 2**20:,.0f} MiB' if count.peak else 'not measured'} |"
         )
     return "\n".join(lines)
 

@@ -1,5 +1,7 @@
 """The programs that measure reliability, on a small scale."""
 
+import importlib
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +73,33 @@ def test_modules_of_the_current_folder_are_not_imported(
     done = subprocess.run(command, capture_output=True, text=True, cwd=theirs)
     assert done.stdout.startswith(output), done.stderr
     assert not (theirs / "imported").exists()
+
+
+def test_rows_that_are_wrong_are_found_by_the_second_implementation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    labels = importlib.import_module("labels")
+    files = {
+        "train.txt": ["(p&q),p,1,1,1,1", "(p&q),p,0,1,1,1", "(p>q),~(p),0,0,1,1", "(p,q,0,1,1,1"],
+        "validate.txt": ["(x&a),(a|y),1,1,0,0", "(x|a),x,0,1,1,1"],
+    }
+    for name, rows in files.items():
+        (tmp_path / name).write_text("".join(f"{row}\n" for row in rows))
+    judged = labels.judge(tmp_path, tmp_path, [], random.Random(0))
+    counts = {fault: judged.counts[fault] for fault in labels.FAULTS}
+    # The second row has another label and repeats the first; H1 of the third is wrong, as the
+    # formulas have three and two symbols; the validation data have a premise of the training data
+    # in one row, and a conclusion in the other.
+    assert counts == {
+        "unreadable": 1,
+        "wrong labels": 1,
+        "wrong guesses": 1,
+        "wrong variables": 0,
+        "duplicates": 1,
+        "leaks": 2,
+    }
+    p, q = "p~q&", "pq>"
+    for decide in (labels.entails_by_table, labels.entails_by_solver):
+        assert decide(p, q, ["p", "q"])
+        assert not decide(q, p, ["p", "q"])
