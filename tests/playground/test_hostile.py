@@ -8,7 +8,6 @@ from urllib.parse import quote
 import pytest
 
 from tests.playground.browser import Visit
-from tests.playground.test_browser import browser  # noqa: F401  a fixture
 
 MARKUP = [
     "<img src=x onerror=alert(1)>",
@@ -28,7 +27,7 @@ TIMES = 5_000
 
 
 @pytest.fixture
-def at(browser: Any, page_file: Path) -> Any:  # noqa: F811
+def at(browser: Any, page_file: Path) -> Any:
     visit = Visit(browser, page_file, (1280, 800), "")
     yield visit
     visit.close()

@@ -16,8 +16,10 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from possibleworlds import entails, parse
+from possibleworlds.cli import app
 from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import sweep
@@ -493,9 +495,10 @@ def test_every_evaluation_can_be_repeated(report: Path) -> None:
     # With its own worlds, and with other numbers.
     run = next(run for run in found["repeat"] if len(run["evaluate"]) > 1)
     for line in run["evaluate"]:
-        words = line.replace("RUN", run["run"]).split()
-        done = subprocess.run([sys.executable, "-m", *words, "--json"], capture_output=True)
-        assert done.returncode == 0, done.stderr
+        program, *words = line.replace("RUN", run["run"]).split()
+        assert program == "possibleworlds"
+        done = CliRunner().invoke(app, [*words, "--json"])
+        assert done.exit_code == 0, done.output
 
 
 def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
