@@ -426,10 +426,11 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("state", STATES)
-def test_accessibility(visit: Callable[..., Visit], state: str, theme: str) -> None:
-    at = visit(STATES[state], color_scheme=theme)
+def test_accessibility(visit: Callable[..., Visit], state: str) -> None:
+    at = visit(STATES[state], color_scheme="light")
     at.page.wait_for_timeout(300)
     assert at.violations() == []
+    at.page.emulate_media(color_scheme="dark")  # which changes nothing but colours
+    assert at.violations("color-contrast") == []
     assert at.overflow() == 0
