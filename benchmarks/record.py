@@ -237,6 +237,8 @@ def draw_curves(rows: dict[str, Any]) -> None:
     for name in order(rows, {}):
         family = [f for f, parts in families.items() if any(part in name for part in parts)][-1]
         panels["trees and graphs" if name == "treelstm" else family].append(name)
+    if not all(panels.values()):
+        return  # too early
     figure, axes = plt.subplots(1, 4, figsize=(12, 3.6), sharey=True, layout="constrained")
     for axis, (family, names) in zip(axes, panels.items(), strict=True):
         for name in names:
