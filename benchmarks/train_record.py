@@ -21,6 +21,7 @@ from pathlib import Path
 from pages import commit
 
 from possibleworlds.data.files import data_files
+from possibleworlds.data.splits import PRESETS, generate_folder
 from possibleworlds.training.evaluations import evaluate_into
 
 SEEDS = (0, 1, 2)
@@ -88,6 +89,8 @@ def generate(out: Path, published: list[Path]) -> None:
     command("generate", str(out / "paper"), *pruned(published))
     others = [file for file in data_files([out / "paper"]) if file.stem != "train"]
     command("generate", str(out / "wide"), "--operators", "0-10", *pruned([*published, *others]))
+    exam = [split for split in PRESETS["paper"] if split.name == "test_exam"]
+    generate_folder(out / "exam", exam, seed=0)  # whole, as it is not pruned
 
 
 def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
@@ -95,7 +98,8 @@ def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
     row, run = ROWS[name], out / "runs" / f"{name}-{seed}"
     folders = ["--data", str(out / row.data), "--out", str(run), "--resume"]
     command("train", row.model, *folders, "--seed", str(seed), *row.options)
-    own = [file for file in data_files([out / "paper"]) if file.stem != "train"]
+    own = [f for f in data_files([out / "paper"]) if f.stem not in ("train", "test_exam")]
+    own += data_files([out / "exam"])
     arguments = [name, *(str(path) for path in (run, *published, *own))]
     subprocess.run([sys.executable, __file__, "--evaluate", *arguments], check=True)
 
