@@ -18,8 +18,9 @@ from typing import Any
 
 import torch
 from cost import SEED, SETS
-from headline import command, own_answers, pruned
+from headline import own_answers
 from pages import replace_part
+from train_record import command, pruned
 
 from possibleworlds.data.splits import generate_folder
 from possibleworlds.models import Model

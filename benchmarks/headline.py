@@ -12,10 +12,7 @@ of docs/guided-worlds.md.
 import argparse
 import json
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -25,6 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from pages import FIGURES, replace_part
+from train_record import command, generate
 
 from possibleworlds.data.files import data_files, read, read_pairs
 from possibleworlds.logic.truth import sample_refuting_bits
@@ -43,21 +41,6 @@ TRAINING = {
     "guidedworldnet": ("wide", ["--epochs", "12"]),
 }
 """For each network its training data and how it differs from its defaults."""
-
-
-def command(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "possibleworlds", *arguments], check=True)
-
-
-def pruned(files: Iterable[Path]) -> list[str]:
-    return [word for file in files for word in ("--prune-against", str(file))]
-
-
-def generate(out: Path, published: list[Path]) -> None:
-    """The paper's splits; and rows for training whose formulas may be a bare variable."""
-    command("generate", str(out / "paper"), *pruned(published))
-    others = [file for file in data_files([out / "paper"]) if file.stem != "train"]
-    command("generate", str(out / "wide"), "--operators", "0-10", *pruned([*published, *others]))
 
 
 def train(name: str, seed: int, out: Path) -> Path:

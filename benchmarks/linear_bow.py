@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from headline import command, pruned
 from pages import replace_part
 from torch import Tensor
+from train_record import command, pruned
 
 from possibleworlds.data.files import data_files, read
 from possibleworlds.logic.alphabet import N_OPERATORS

@@ -11,13 +11,10 @@ its seeds are finished; one that is not yet keeps its figures of version 0.1.0 (
 import argparse
 import json
 from pathlib import Path
-from random import Random
 from statistics import mean, stdev
 from typing import Any
 
-from possibleworlds.data.files import read_pairs
 from possibleworlds.experiments.selection import rank_seeds
-from possibleworlds.logic.truth import sample_refuting_bits
 from possibleworlds.models.registry import resolve
 from possibleworlds.paper import SPLITS, TABLE_2
 from possibleworlds.storage import read_json, write_json
@@ -35,7 +32,6 @@ RANDOM_ROWS = (256, 4096)
 """How many random rows of the truth table stand beside the networks."""
 NAMES = {
     "possibleworldnet-uniform": "possibleworldnet, uniform worlds, as in the paper",
-    "possibleworldnet": "possibleworldnet",
     "guidedworldnet-uniform": "guidedworldnet, uniform worlds",
 }
 """How rows are called that are not called like their network."""
@@ -55,11 +51,12 @@ def describe_run(run: Path, worlds: int | None) -> dict[str, Any]:
             continue
         whose = "generated" if folder in ("paper", "exam") else "published"
         accuracy[whose][split] = round(evaluation["accuracy"], 4)
-    curve = [(line.step, line.validation) for line in read_history(run, record)]
+    history = read_history(run, record)
+    curve = [(line.step, line.validation) for line in history]
     return {
         "validation": record.metrics.validation,
         "best_step": record.metrics.best_step,
-        "seconds": round(curve_seconds(run), 1),
+        "seconds": round(history[-1].seconds, 1),
         "engine": record.engine,
         "torch": record.torch,
         "curve": curve,
@@ -67,30 +64,12 @@ def describe_run(run: Path, worlds: int | None) -> dict[str, Any]:
     }
 
 
-def curve_seconds(run: Path) -> float:
-    """The seconds that training took, evaluations included."""
-    return read_history(run, read_run(run))[-1].seconds
-
-
-def random_rows(published: Path, count: int) -> dict[str, float]:
-    """Measure the accuracy of answering by so many random rows of the truth table, on each set."""
-    accuracies = {}
-    for split in SPLITS:
-        random, pairs = Random(0), list(read_pairs(published / f"{split}.txt"))
-        right = sum(
-            bool(sample_refuting_bits(random, pair.a, pair.b, count)) != pair.label
-            for pair in pairs
-        )
-        accuracies[split] = round(right / len(pairs), 4)
-    return accuracies
-
-
 def put_on_record(out: Path, published: Path) -> None:
     """Add the rows whose seeds are all finished, and ship the best seed of each."""
+    from headline import sampled
     from train_record import ROWS
 
     commit = (out / "commit").read_text(encoding="utf-8").strip()
-    assert published.is_dir(), published
     rows = read_json(RECORD).get("rows", {})
     for name, row in ROWS.items():
         runs = {seed: out / "runs" / f"{name}-{seed}" for seed in row.seeds}
@@ -113,8 +92,11 @@ def put_on_record(out: Path, published: Path) -> None:
         }
         if name == row.model:
             copy_trained(runs[int(best)], SHIPPED / name, seeds[best]["accuracy"])
-    sampled = {str(count): random_rows(published, count) for count in RANDOM_ROWS}
-    write_json(RECORD, {"rows": rows, "random_rows": sampled})
+    random_rows = {
+        str(count): {s: round(sampled(published / f"{s}.txt", count), 4) for s in SPLITS}
+        for count in RANDOM_ROWS
+    }
+    write_json(RECORD, {"rows": rows, "random_rows": random_rows})
 
 
 def is_done(run: Path) -> bool:
@@ -162,8 +144,8 @@ def table(rows: dict[str, Any], before: dict[str, Any]) -> str:
         paper = paper_figures(name, model, rows)
         cells = [values[s] + (f" ({paper[s]:.1f})" if s in paper else "") for s in SPLITS]
         lines.append(f"| {NAMES.get(name, name)}{mark} | {' | '.join(cells)} | {parameters:,} |")
-    for count, sampled in read_json(RECORD)["random_rows"].items():
-        cells = [f"*{100 * sampled[split]:.1f}*" for split in SPLITS]
+    for count, accuracy in read_json(RECORD)["random_rows"].items():
+        cells = [f"*{100 * accuracy[split]:.1f}*" for split in SPLITS]
         lines.append(f"| *{int(count):,} random rows²* | {' | '.join(cells)} | |")
     return "\n".join(lines)
 
