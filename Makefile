@@ -1,7 +1,7 @@
 # Everything from nothing but Python 3.11 and make:
 #   make reproduce   set up and run all of the paper on a small scale
 #   make test        set up and run the tests, the linter and the type checker
-#   make sanitize    build the kernel with sanitizers and run its tests
+#   make sanitize    build what is in C with sanitizers and run its tests
 #   make browser     set up what the tests of the playground need beside Chromium and Node
 #   make docs        set up and build the documentation site in site/
 #   make integrations  set up the tools that we integrate with, apart, and run their tests
@@ -17,7 +17,7 @@ reproduce: $(VENV)/ready
 	$(BIN)/possibleworlds reproduce --out $(OUT)/quick
 
 test: lint
-	$(BIN)/pytest -n auto --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 browser: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet -c constraints.txt --group browser
@@ -36,7 +36,7 @@ slow: $(VENV)/ready
 	$(BIN)/pytest -m slow
 
 sanitize: $(VENV)/ready
-	$(BIN)/pytest -m slow tests/models/test_native.py
+	$(BIN)/pytest -m slow tests/data/test_native.py tests/models/test_native.py
 
 integrations: $(TOOLS)/ready
 	HF_HUB_OFFLINE=1 $(TOOLS)/bin/python -m pytest tests/integrations tests/language -m "slow or not slow"

@@ -1,4 +1,4 @@
-"""How far guided worlds get by annealing: the published sets, larger ones, and random 3-CNF.
+"""How far guided worlds get by annealing: the published sets, larger ones, and other kinds.
 
     POSSIBLEWORLDS_OFFICIAL_DATA=PUBLISHED python benchmarks/annealing.py --write
 
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from families import FAMILIES, draw
 from pages import commit, replace_part
 
 import possibleworlds
@@ -174,6 +175,8 @@ def data_sets(
     for size in SIZES:
         settings = {"method": "sat", "variables": (size, size), "seed": 1018}
         yield f"3-CNF, {size} variables", partial(possibleworlds.generate, sat, **settings)
+    for name, family in FAMILIES.items():
+        yield name, partial(draw, family, sat, 1018)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from pages import commit, replace_part
 
 import possibleworlds as pw
-from possibleworlds.logic.syntax import MAX_CHARACTERS, parse, published
+from possibleworlds.logic.syntax import MAX_CHARACTERS, parse, to_published
 from possibleworlds.training.batches import MAX_LENGTH
 
 STEPS_SECONDS = 20.0
@@ -39,7 +39,7 @@ def evaluate(rpn: list[str]) -> None:
     """Evaluate the pretrained guided worlds on a pair of large formulas, by the command."""
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "data.txt"
-        text = published(rpn)
+        text = to_published(rpn)
         path.write_text(f"{text},{text},1,1,1,1\n", encoding="utf-8")
         command = [sys.executable, "-m", "possibleworlds", "evaluate", "guidedworldnet", str(path)]
         subprocess.run(command, check=True, capture_output=True)
@@ -58,7 +58,7 @@ def parse_brackets() -> None:
 
 def parse_balanced() -> None:
     """Read a formula of as many characters as are read, with many leaves."""
-    parse(published(wide(MAX_CHARACTERS // 2 - 10)))
+    parse(to_published(wide(MAX_CHARACTERS // 2 - 10)))
 
 
 def train(threads: int) -> None:

@@ -53,7 +53,7 @@ def ask(name: str, worlds: int, steps: int, data: Dataset) -> tuple[float, float
 def measure(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Accuracy and cost of every way of asking, for each set."""
     generate_folder(folder, list(SETS.values()), SEED)
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_set: dict[str, list[dict[str, Any]]] = {}
     for kind, split in SETS.items():
         file = folder / f"{split.name}.txt"
         data = Dataset(read(file))
@@ -63,15 +63,15 @@ def measure(folder: Path) -> dict[str, list[dict[str, Any]]]:
                 evaluations = worlds * (steps + 1)
                 line = {"network": name, "worlds": worlds, "steps": steps, "accuracy": accuracy}
                 line |= {"ms": cost, "evaluations": evaluations}
-                found.setdefault(kind, []).append(line | {"sampling": sampled(file, evaluations)})
-    return found
+                by_set.setdefault(kind, []).append(line | {"sampling": sampled(file, evaluations)})
+    return by_set
 
 
-def draw(found: dict[str, list[dict[str, Any]]]) -> None:
+def draw(by_set: dict[str, list[dict[str, Any]]]) -> None:
     """Accuracy against evaluations, a panel for each set."""
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     styles = {"possibleworldnet": "s--", "guidedworldnet": "o-"}
-    for axes, (kind, lines) in zip(panels, found.items(), strict=True):
+    for axes, (kind, lines) in zip(panels, by_set.items(), strict=True):
         for name, style in styles.items():
             mine = [line for line in lines if line["network"] == name]
             places = [line["evaluations"] for line in mine]
@@ -86,14 +86,14 @@ def draw(found: dict[str, list[dict[str, Any]]]) -> None:
     figure.savefig(FIGURES / "guided.png", dpi=130)
 
 
-def table(found: dict[str, list[dict[str, Any]]]) -> str:
+def table(by_set: dict[str, list[dict[str, Any]]]) -> str:
     """A line for each set, network and way of asking."""
     lines = [
         "| set | network | worlds x steps | evaluations | accuracy, % | as many random rows, % "
         "| CPU ms a pair |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for kind, ways in found.items():
+    for kind, ways in by_set.items():
         for it in ways:
             search = f"{it['worlds']} x {it['steps']}"
             shares = f"{100 * it['accuracy']:.1f} | {100 * it['sampling']:.1f}"
@@ -106,11 +106,11 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder))
-    recorded = {"command": "python benchmarks/cost.py", "seed": SEED, "sets": found}
+        by_set = measure(Path(folder))
+    recorded = {"command": "python benchmarks/cost.py", "seed": SEED, "sets": by_set}
     RESULTS.write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
-    draw(found)
-    replace_part("guided-worlds.md", "cost", table(found))
+    draw(by_set)
+    replace_part("guided-worlds.md", "cost", table(by_set))
 
 
 if __name__ == "__main__":

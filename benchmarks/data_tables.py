@@ -18,12 +18,12 @@ from possibleworlds.data.files import data_files, read_pairs
 from possibleworlds.data.statistics import FileStatistics, file_statistics, split_statistics
 from possibleworlds.paper import (
     BOTH_FORMULAS,
-    NEW_VARIABLES,
+    NEW_VARIABLES_IN_B,
     SAMPLING_ON_HARD,
     TABLE_1,
     TABLE_3,
     TABLE_4,
-    Line,
+    FeatureLine,
 )
 
 
@@ -44,15 +44,15 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def table_1(folders: dict[str, Path]) -> str:
     """Table 1 for some folders, and the paper's."""
     lines = []
-    found = {
+    statistics = {
         (file.stem, whose): split_statistics(read_pairs(file))
         for whose, folder in folders.items()
         for file in data_files([folder])
     }
     for name, paper in TABLE_1.items():
         for whose in folders:
-            if (name, whose) in found:
-                rows, variables, operators, length, table = found[name, whose]
+            if (name, whose) in statistics:
+                rows, variables, operators, length, table = statistics[name, whose]
                 times = 2 if name in BOTH_FORMULAS else 1
                 lines.append(
                     (name, whose, rows, variables, times * operators, times * length, table)
@@ -67,15 +67,17 @@ def table_1(folders: dict[str, Path]) -> str:
     )
 
 
-def requirements(described: FileStatistics, paper: dict[str, Line], new: Sequence[float]) -> str:
+def requirements(
+    described: FileStatistics, paper: dict[str, FeatureLine], new: Sequence[float]
+) -> str:
     """The table of requirements, each cell ours and then the paper's."""
     rows = []
     for name, sides in described.features.items():
         ours: list[str] = []
         for side in ("A", "B"):
             if side in sides:
-                found = sides[side]
-                ours += [*(f"{m:.2f}" for m in found.means), f"{found.chi_squared:.1f}"]
+                comparison = sides[side]
+                ours += [*(f"{m:.2f}" for m in comparison.means), f"{comparison.chi_squared:.1f}"]
             else:
                 ours += [""] * 3
         theirs: list[str] = [""] * 6
@@ -93,8 +95,10 @@ def sampling(described: dict[str, FileStatistics]) -> str:
     """How often random rows of the truth table refute a non-entailment; accuracy in brackets."""
     rows = []
     for name, statistics in described.items():
-        found = {count: (refuted, right) for count, refuted, right in statistics.sampling()}
-        rows.append((name, *(f"{found[n][0]:.1%} ({found[n][1]:.1%})" for n in SAMPLING_ON_HARD)))
+        by_count = {count: (refuted, right) for count, refuted, right in statistics.sampling()}
+        rows.append(
+            (name, *(f"{by_count[n][0]:.1%} ({by_count[n][1]:.1%})" for n in SAMPLING_ON_HARD))
+        )
     rows.append(("paper, test (hard)", *(f"{x:.1%}" for x in SAMPLING_ON_HARD.values())))
     return markdown(("rows sampled", *map(str, SAMPLING_ON_HARD)), rows)
 
@@ -142,13 +146,13 @@ a formula, in massive and exam of both formulas of a pair together, as the paper
 
 {commands["naive"]}, then `possibleworlds stats naive/train.txt`. The paper's figures in brackets.
 
-{requirements(naive_train, TABLE_3, NEW_VARIABLES["naive"])}
+{requirements(naive_train, TABLE_3, NEW_VARIABLES_IN_B["naive"])}
 
 ## Table 4: 4-tuples are not
 
 {commands["fair"]}, then `possibleworlds stats fair/train.txt`. The paper's figures in brackets.
 
-{requirements(fair_train, TABLE_4, NEW_VARIABLES["fourtuples"])}
+{requirements(fair_train, TABLE_4, NEW_VARIABLES_IN_B["fourtuples"])}
 
 ## Guessing without reasoning
 

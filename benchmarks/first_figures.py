@@ -61,25 +61,25 @@ def first_figures(name: str, out: Path, minutes: float) -> dict[str, Any]:
     run = train(name, out / "data", out / name, "--minutes", str(minutes))
     kept = out / name / "figures.json"
     if not kept.exists():
-        found = {"run": run, "ours": accuracies(out / name, out / "data")}
+        measured = {"run": run, "ours": accuracies(out / name, out / "data")}
         if published := os.environ.get("POSSIBLEWORLDS_OFFICIAL_DATA"):
-            found["published"] = accuracies(out / name, Path(published))
+            measured["published"] = accuracies(out / name, Path(published))
         if "worlds" in run["settings"]:
-            found["as_many_rows"] = as_many_rows(run, out)
-        kept.write_text(json.dumps(found), encoding="utf-8")
+            measured["as_many_rows"] = as_many_rows(run, out)
+        kept.write_text(json.dumps(measured), encoding="utf-8")
     figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
     return figures
 
 
 def one_sided(name: str, side: str, out: Path) -> dict[str, dict[str, Any]]:
     """The accuracy on test (easy) of a network that sees one side, by the method of the data."""
-    found = {}
+    by_method = {}
     for method, data in (("4-tuples", out / "data"), ("naive", out / "naive")):
         run = out / f"{name}-{side}-{method}"
         trained = train(name, data, run, "--minutes", "0.5", "--side", side)
         line = command("evaluate", str(run), str(data / "test_easy.txt"), "--json")
-        found[method] = {"accuracy": json.loads(line)["accuracy"], "run": trained}
-    return found
+        by_method[method] = {"accuracy": json.loads(line)["accuracy"], "run": trained}
+    return by_method
 
 
 def as_many_rows(run: dict[str, Any], out: Path) -> dict[str, dict[str, float]]:
@@ -104,21 +104,21 @@ def table(figures: dict[str, Any]) -> str:
         "| network | | " + " | ".join(SPLITS) + " | parameters | pairs/s |",
         "| --- | --- |" + " ---: |" * (len(SPLITS) + 2),
     ]
-    for name, found in figures["networks"].items():
-        metrics = found["run"]["metrics"]
+    for name, measured in figures["networks"].items():
+        metrics = measured["run"]["metrics"]
         last = [f"{metrics['parameters']:,}", f"{metrics['pairs_per_second']:,.0f}"]
         for whose in ("ours", "published"):
-            if whose in found:
+            if whose in measured:
                 shown = name if whose == "ours" else ""
-                cells = [shown, f"on {whose}", *cells_of(found[whose]), *last]
+                cells = [shown, f"on {whose}", *cells_of(measured[whose]), *last]
                 lines.append("| " + " | ".join(cells) + " |")
                 last = ["", ""]
         paper = tuple(TABLE_2.get(name, {}).values())
         if paper:
             cells = [f"{accuracy:.1f}" for accuracy in paper]
             lines.append("| | *paper* | " + " | ".join([*(f"*{c}*" for c in cells), *last]) + " |")
-        for whose, accuracy in found.get("as_many_rows", {}).items():
-            first = f"{found['run']['settings']['worlds']} random rows of the truth table"
+        for whose, accuracy in measured.get("as_many_rows", {}).items():
+            first = f"{measured['run']['settings']['worlds']} random rows of the truth table"
             cells = [first, f"on {whose}", *cells_of(accuracy), *last]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -127,9 +127,9 @@ def table(figures: dict[str, Any]) -> str:
 def one_sided_table(figures: dict[str, Any]) -> str:
     """A line for each network and side."""
     lines = ["| network | sees | 4-tuples | naive |", "| --- | --- | ---: | ---: |"]
-    for key, found in figures["one_sided"].items():
+    for key, by_method in figures["one_sided"].items():
         name, side = key.split("/")
-        tuples, naive = (found[method]["accuracy"] for method in ("4-tuples", "naive"))
+        tuples, naive = (by_method[method]["accuracy"] for method in ("4-tuples", "naive"))
         lines.append(f"| {name} | {side} | {tuples:.1%} | {naive:.1%} |")
     return "\n".join(lines)
 

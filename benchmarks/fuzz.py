@@ -5,8 +5,9 @@
 Each input must end in a value or in a clear error, soon and within a bounded memory; any other end
 is printed with the number of the input, from which `--only READER:NUMBER` makes it again. Inputs
 come in rounds, one for each seed; the counts of each are added to the file --state, and a run goes
-on with the next seed until the file has --inputs inputs. --write puts them into
-docs/reliability.md. `fuzz_guided.py` adds inputs that are guided by coverage.
+on with the next seed until the file has --inputs inputs. Short formulas are not random: all texts
+of up to six of twelve tokens are read, one after the other over all rounds. --write puts the counts
+into docs/reliability.md. `fuzz_guided.py` adds inputs that are guided by coverage.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -34,38 +36,46 @@ from counts import cpu_seconds, described, next_seed, read_counts, write_counts
 from pages import commit, replace_part
 from rich.console import Console
 from spoiled import (
+    SHORT_FORMULAS,
     TINY,
     few_rows,
-    file_input,
-    folder_input,
-    formula_input,
+    file_inputs,
+    folder_inputs,
+    formula_inputs,
     good_folder,
     good_run,
-    option_input,
-    run_input,
+    option_inputs,
+    reply_inputs,
+    run_inputs,
+    short_formula,
 )
 
 import possibleworlds.cli
 from possibleworlds.cli.progress import status_table
 from possibleworlds.data.files import read_pairs
-from possibleworlds.data.splits import read_manifest
+from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.selection import SELECTED
-from possibleworlds.experiments.sweep import read_searches, selected_runs
-from possibleworlds.experiments.trials import read_result
+from possibleworlds.experiments.sweep import SWEEP, read_searches, selected_runs
+from possibleworlds.experiments.trials import FAILED, LOCKS, TRIALS, read_result
+from possibleworlds.integrations.chat import ReplyCache, read_reply
+from possibleworlds.language.item import Item
+from possibleworlds.language.score import score
 from possibleworlds.logic.syntax import parse
 from possibleworlds.parallel import cores, ordered_map
 from possibleworlds.training.checkpoint import RUN, load_model, read_run
-from possibleworlds.training.evaluations import read_evaluations
+from possibleworlds.training.evaluations import EVALUATION, read_evaluations
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.settings import RunSettings
 
 SECONDS = 10.0
-"""How long an input may take."""
+"""How long an input may take, of a core: the machine may be a busy one."""
 MEMORY = 1 << 30
 """How much memory the process that reads may come to have, in bytes."""
-AT_ONCE = 500
-ROUND = 50_000
+FAMILY = 25
+"""How many inputs are made from one good one."""
+AT_ONCE = 20 * FAMILY
+ROUND = 400_000
 """How many inputs have a seed of their own."""
 SECONDS_OF_BLOCK = 600
 """How long so many inputs may take, for what hangs outside of Python and hears no signal."""
@@ -81,14 +91,14 @@ class TooSlowError(BaseException):
 
 @cache
 def scratch() -> tempfile.TemporaryDirectory[str]:
-    """A folder for what this process reads."""
-    return tempfile.TemporaryDirectory(prefix="fuzz-")
+    """A folder for what this process reads, in memory where that is possible."""
+    memory = Path("/dev/shm")
+    return tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None)
 
 
 def put(name: str, data: bytes) -> Path:
-    """A new file with these bytes; the old one may still be mapped into memory."""
+    """A file with these bytes."""
     path = Path(scratch().name) / name
-    path.unlink(missing_ok=True)
     path.write_bytes(data)
     return path
 
@@ -125,18 +135,36 @@ def put_all(files: dict[str, bytes]) -> Path:
     return folder
 
 
-def read_json_folder(files: dict[str, bytes]) -> None:
-    """Read a sweep and how far it is, evaluations, a selection, a failure and a manifest."""
-    folder = put_all(files)
+@cache
+def json_folder() -> Path:
+    """A folder with the JSON files of a sweep, evaluations and a data set, all of them good."""
+    folder = Path(scratch().name) / "json"
+    for name, data in good_folder().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def read_json_folder(spoilt: tuple[str, str, bytes]) -> None:
+    """Read a folder with one file that is spoiled, by all that read this file."""
+    name, new_name, data = spoilt
+    folder = json_folder()
+    good, bad = folder / name, folder / new_name
+    good.unlink()
+    bad.write_bytes(data)
     problem: UserError | None = None
-    readers = (show_sweep, read_evaluations, selected_runs, read_manifest, only_selection)
-    for read in (*readers, read_failure):
-        try:
-            read(folder)
-        except UserError as error:
-            if clear := unclear(error):
-                raise ValueError(clear) from None
-            problem = error
+    try:
+        for read in JSON_READERS[name.partition(".")[0] if name.startswith(LOCKS) else name]:
+            try:
+                read(folder)
+            except UserError as error:
+                if clear := unclear(error):
+                    raise ValueError(clear) from None
+                problem = error
+    finally:
+        bad.unlink()
+        good.write_bytes(good_folder()[name])
     if problem:
         raise problem
 
@@ -153,10 +181,29 @@ def read_failure(folder: Path) -> None:
     read_result(folder, "treenet-0")
 
 
-def only_selection(folder: Path) -> None:
-    """Read which runs a sweep has selected."""
-    (folder / SELECTED).unlink()
-    selected_runs(folder)
+JSON_READERS: dict[str, tuple[Callable[[Path], object], ...]] = {
+    SWEEP: (show_sweep, selected_runs),
+    EVALUATION: (read_evaluations,),
+    SELECTED: (selected_runs,),
+    f"{TRIALS}/treenet-0/{FAILED}": (show_sweep, read_failure),
+    MANIFEST: (read_manifest,),
+    f"{LOCKS}/treenet-0": (show_sweep,),
+}
+"""What reads each file."""
+
+
+def read_from_model(thing: tuple[str, Item | None, Any]) -> None:
+    """Read a response of an endpoint, replies that were kept, or a question; or score a reply."""
+    reader, item, value = thing
+    if reader == "score":
+        assert item is not None
+        score(value, item)
+    elif reader == "response":
+        read_reply(value)
+    elif reader == "cache":
+        assert len(ReplyCache(put("replies.jsonl", value)).replies) <= value.count(b"\n") + 1
+    else:
+        Item.from_json(value)
 
 
 @cache
@@ -208,16 +255,18 @@ class Reader:
 
     shown: str
     share: float
-    make: Callable[[random.Random], Any]
+    make: Callable[[random.Random], Iterator[Any]]
     read: Callable[[Any], object]
 
 
 READERS = {
-    "formula": Reader("formulas", 0.815, formula_input, parse),
-    "file": Reader("data files", 0.15, file_input, read_file),
-    "run": Reader("runs", 0.01, run_input, read_folder),
-    "json": Reader("sweeps, locks, evaluations, manifests", 0.02, folder_input, read_json_folder),
-    "options": Reader("command lines", 0.005, option_input, run_command),
+    "formula": Reader("formulas", 0.5792, formula_inputs, parse),
+    "short": Reader("short formulas, one after the other", 0.35, formula_inputs, parse),
+    "file": Reader("data files", 0.06, file_inputs, read_file),
+    "run": Reader("runs", 0.0005, run_inputs, read_folder),
+    "json": Reader("sweeps, locks, evaluations, manifests", 0.002, folder_inputs, read_json_folder),
+    "reply": Reader("replies of language models", 0.008, reply_inputs, read_from_model),
+    "options": Reader("command lines", 0.0003, option_inputs, run_command),
 }
 
 
@@ -262,14 +311,22 @@ def unclear(error: UserError) -> str:
     return ""
 
 
-def input_of(reader: str, seed: int, number: int) -> Any:
-    """An input, by its number."""
-    return READERS[reader].make(random.Random(f"{seed} {reader} {number}"))
+def inputs_of(reader: str, seed: int, numbers: range) -> Iterator[tuple[int, Any]]:
+    """Inputs by their numbers."""
+    if reader == "short":
+        yield from ((number, short_formula(number)) for number in numbers)
+        return
+    for family, members in groupby(numbers, lambda number: number // FAMILY):
+        chosen = set(members)
+        made = READERS[reader].make(random.Random(f"{seed} {reader} {family}"))
+        for number, value in enumerate(islice(made, FAMILY), family * FAMILY):
+            if number in chosen:
+                yield number, value
 
 
 def read_one(reader: str, value: Any) -> tuple[str, str]:
     """What an input ends in: "value", "error", or a failure and its description."""
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         READERS[reader].read(value)
         return "value", ""
@@ -281,7 +338,7 @@ def read_one(reader: str, value: Any) -> tuple[str, str]:
         where = f"{Path(place.filename).name}:{place.lineno}"
         return "failure", f"{type(error).__name__} at {where}: {str(error)[:200]!r}"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def too_slow(*_: object) -> None:
@@ -293,7 +350,7 @@ def too_slow(*_: object) -> None:
 def set_limits() -> None:
     """Let this process have so much more memory than it begins with, and one thread."""
     torch.set_num_threads(1)
-    signal.signal(signal.SIGALRM, too_slow)
+    signal.signal(signal.SIGPROF, too_slow)
     for name in TINY:
         good_run(name)
     good_files()
@@ -308,11 +365,10 @@ def read_block(seed: int, block: tuple[str, range]) -> tuple[str, Count]:
     faulthandler.dump_traceback_later(SECONDS_OF_BLOCK, exit=True)
     reader, numbers = block
     count = Count(len(numbers))
-    for number in numbers:
-        value = input_of(reader, seed, number)
-        start = time.perf_counter()
+    for number, value in inputs_of(reader, seed, numbers):
+        start = time.thread_time()
         end, problem = read_one(reader, value)
-        count.slowest = max(count.slowest, time.perf_counter() - start)
+        count.slowest = max(count.slowest, time.thread_time() - start)
         count.values += end == "value"
         count.errors += end == "error"
         if problem:
@@ -322,18 +378,24 @@ def read_block(seed: int, block: tuple[str, range]) -> tuple[str, Count]:
     return reader, count
 
 
-def blocks(inputs: int) -> Iterator[tuple[str, range]]:
-    """All inputs, some at a time."""
+def blocks(inputs: int, short: int) -> Iterator[tuple[str, range]]:
+    """All inputs, some at a time; so many short formulas were read before."""
     for name, reader in READERS.items():
-        total = round(inputs * reader.share)
-        for start in range(0, total, AT_ONCE):
-            yield name, range(start, min(start + AT_ONCE, total))
+        first, total = 0, round(inputs * reader.share)
+        if name == "short":
+            first, total = short, min(total, SHORT_FORMULAS - short)
+        elif name == "formula":  # in their place, when there are no more
+            missing = round(inputs * READERS["short"].share) - (SHORT_FORMULAS - short)
+            total += max(0, missing)
+        for start in range(first, first + total, AT_ONCE):
+            yield name, range(start, min(start + AT_ONCE, first + total))
 
 
-def fuzz(inputs: int, seed: int, workers: int) -> dict[str, Count]:
+def fuzz(inputs: int, seed: int, workers: int, short: int = 0) -> dict[str, Count]:
     """What became of the inputs of each reader."""
     counts = {name: Count() for name in READERS}
-    for name, count in ordered_map(partial(read_block, seed), blocks(inputs), workers):
+    tasks = blocks(inputs, short)
+    for name, count in ordered_map(partial(read_block, seed), tasks, workers):
         counts[name].add(count)
         if count.peak > MEMORY:
             counts[name].failures.append((-1, f"{count.peak >> 20} MiB"))
@@ -379,10 +441,12 @@ def fuzz_rounds(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         began = cpu_seconds()
         with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary:
             tempfile.tempdir = temporary  # workers end without clearing up after themselves
-            counts = fuzz(min(left, ROUND), seed, arguments.workers)
+            short = totals(records).get("short", Count()).inputs
+            counts = fuzz(min(left, ROUND), seed, arguments.workers, short)
         tempfile.tempdir = None
         scratch.cache_clear()
         good_files.cache_clear()
+        json_folder.cache_clear()
         for name, count in counts.items():
             for number, problem in count.failures:
                 print(f"{name}:{number} --seed {seed}: {problem}", flush=True)
@@ -407,7 +471,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.only:
         reader, _, number = arguments.only.partition(":")
-        value = input_of(reader, arguments.seed or 0, int(number))
+        start = int(number)
+        ((_, value),) = inputs_of(reader, arguments.seed or 0, range(start, start + 1))
         print(repr(value)[:10_000])
         READERS[reader].read(value)
         return

@@ -1,4 +1,4 @@
-"""Inputs guided by coverage, by Atheris: formulas, data files and JSON records.
+"""Inputs guided by coverage, by Atheris: formulas, data files, JSON records and replies.
 
     pip install atheris
     python benchmarks/fuzz_guided.py --inputs 1000000 --state fuzz.json
@@ -19,14 +19,19 @@ from counts import cpu_seconds, next_seed, read_counts, write_counts
 from pages import commit
 
 with atheris.instrument_imports(include=["possibleworlds"]):
+    from possibleworlds import tasks
     from possibleworlds.data.files import read_pairs
     from possibleworlds.data.splits import MANIFEST, read_manifest
     from possibleworlds.errors import UserError
+    from possibleworlds.integrations.chat import read_reply
+    from possibleworlds.language.item import KINDS
+    from possibleworlds.language.score import score
     from possibleworlds.logic.syntax import parse
 
 KEPT = 10_000
 """After so many inputs the counts are kept."""
-READERS = ("guided formulas", "guided data files", "guided manifests")
+READERS = ("guided formulas", "guided data files", "guided manifests", "guided replies")
+ITEMS = [tasks(kind, size=1, seed=0)[0] for kind in KINDS]
 
 
 def read(kind: int, data: bytes, folder: Path) -> None:
@@ -37,6 +42,9 @@ def read(kind: int, data: bytes, folder: Path) -> None:
         (folder / "data.txt").write_bytes(data)
         for _ in read_pairs(folder / "data.txt"):
             pass
+    elif kind == 3:
+        score(data.decode(errors="replace"), ITEMS[len(data) % len(ITEMS)])
+        read_reply(data)
     else:
         (folder / MANIFEST).write_bytes(data)
         read_manifest(folder)

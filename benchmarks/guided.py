@@ -84,9 +84,9 @@ def evaluated(name: str, _: Path) -> Model:
 
 def trained(name: str, out: Path) -> Model:
     """A network that was trained in another way."""
-    data, given = TRAINED[name]
+    data, settings = TRAINED[name]
     options = ["--data", str(out / data), "--out", str(out / name), "--resume"]
-    for key, value in {**SHORT, **BEGUN_WITH, **given}.items():
+    for key, value in {**SHORT, **BEGUN_WITH, **settings}.items():
         options += ["--set", f"{key}={value}"]
     command("train", "guidedworldnet", *options)
     return load_model(out / name)
@@ -99,18 +99,18 @@ def measured(kind: str, name: str, out: Path) -> dict[str, Any]:
     if not kept.exists():
         make: Callable[[str, Path], Model] = {"evaluated": evaluated, "trained": trained}[kind]
         model = make(name, out)
-        answers = {k: own_answers(model, out / "tests" / s.file) for k, s in SETS.items()}
-        write_json(kept, {"name": name, "sets": answers})
-    found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
-    return found
+        by_set = {k: own_answers(model, out / "tests" / s.file) for k, s in SETS.items()}
+        write_json(kept, {"name": name, "sets": by_set})
+    answers: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    return answers
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def table(networks: list[dict[str, Any]]) -> str:
     """A line for each network: how much is right, and which way it errs."""
     kinds = " | ".join(f"{kind}, % right | false refutations | missed" for kind in SETS)
     lines = [f"| | {kinds} | random rows, % right |", "| --- |" + " ---: |" * 7]
     keys = ("accuracy", "false_refutations", "missed_countermodels")
-    for one in found:
+    for one in networks:
         cells = [f"{100 * answers[key]:.1f}" for answers in one["sets"].values() for key in keys]
         rows = " / ".join(f"{100 * answers['sampling']:.1f}" for answers in one["sets"].values())
         lines.append(f"| {one['name']} | " + " | ".join([*cells, rows]) + " |")
@@ -127,13 +127,13 @@ def main() -> None:
     jobs = [("evaluated", name) for name in EVALUATED] + [("trained", name) for name in TRAINED]
     with ProcessPoolExecutor(arguments.processes) as pool:
         calls = {job: pool.submit(measured, *job, out) for job in jobs}
-    found = {
+    results = {
         kind: [call.result() for (of, _), call in calls.items() if of == kind]
         for kind in ("evaluated", "trained")
     }
     runs = [read_run(out / name).to_json() for name in TRAINED]
-    write_json(RESULTS, {"command": "python benchmarks/guided.py", **found, "runs": runs})
-    for kind, lines in found.items():
+    write_json(RESULTS, {"command": "python benchmarks/guided.py", **results, "runs": runs})
+    for kind, lines in results.items():
         replace_part("guided-worlds.md", kind, table(lines))
 
 

@@ -76,16 +76,16 @@ def own_answers(model: Model, file: Path) -> dict[str, float]:
     """What a network says of a file, and which worlds make it say so."""
     data = Dataset(read(file))
     start = time.process_time()
-    found = views(model, data, options=gradient_search(model))
+    row_views = views(model, data, options=gradient_search(model))
     seconds = time.process_time() - start
     visits = n_evaluations(model)
-    entailed = [view for view, label in zip(found, data.pairs.label, strict=True) if label]
-    others = [view for view, label in zip(found, data.pairs.label, strict=True) if not label]
+    entailed = [view for view, label in zip(row_views, data.pairs.label, strict=True) if label]
+    others = [view for view, label in zip(row_views, data.pairs.label, strict=True) if not label]
     fooled = sum(view.probability <= 0.5 for view in entailed)
     missed = sum(view.probability > 0.5 for view in others)
     return {
-        "rows": len(found),
-        "accuracy": 1 - (fooled + missed) / len(found),
+        "rows": len(row_views),
+        "accuracy": 1 - (fooled + missed) / len(row_views),
         "false_refutations": fooled / max(1, len(entailed)),
         "missed_countermodels": missed / max(1, len(others)),
         "best_world_is_countermodel": sum(view.refutes for view in others) / max(1, len(others)),
@@ -99,7 +99,10 @@ def certified_answers(model: Model, file: Path) -> dict[str, float]:
     """What a network says of a file where it needs a checked countermodel to say no."""
     data = Dataset(read(file))
     start = time.process_time()
-    answers = [found is None for found in certify(model, data, options=gradient_search(model))]
+    answers = [
+        countermodel is None
+        for countermodel in certify(model, data, options=gradient_search(model))
+    ]
     seconds = time.process_time() - start
     visits = PATIENCE * n_evaluations(model)
     right = sum(a == bool(y) for a, y in zip(answers, data.pairs.label, strict=True))
@@ -118,8 +121,8 @@ def measured(kind: str, run: Path, whose: str, file: Path) -> dict[str, float]:
     if not kept.exists():
         answer = {"own": own_answers, "certified": certified_answers}[kind](load_model(run), file)
         write_json(kept, answer)
-    found: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
-    return found
+    answers: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
+    return answers
 
 
 def record(
@@ -127,41 +130,41 @@ def record(
 ) -> dict[str, Any]:
     """Evaluate the runs of a network, and ship the one that is best on validation."""
     best = max(runs, key=lambda run: read_run(run).metrics.validation)
-    wanted = [("own", run, *file) for run in runs for file in files]
-    wanted += [("certified", best, *file) for file in files]
-    answers = dict(zip(wanted, pool.map(measured, *zip(*wanted, strict=True)), strict=True))
+    jobs = [("own", run, *file) for run in runs for file in files]
+    jobs += [("certified", best, *file) for file in files]
+    answers = dict(zip(jobs, pool.map(measured, *zip(*jobs, strict=True)), strict=True))
 
     def by_set(kind: str, run: Path) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
+        results: dict[str, dict[str, Any]] = {}
         for whose, file in files:
-            found.setdefault(whose, {})[file.stem] = answers[kind, run, whose, file]
-        return found
+            results.setdefault(whose, {})[file.stem] = answers[kind, run, whose, file]
+        return results
 
     seeds = [{"run": read_run(run).to_json(), "own": by_set("own", run)} for run in runs]
     own = seeds[runs.index(best)]["own"]
     accuracy = {w: {s: round(one["accuracy"], 4) for s, one in own[w].items()} for w in own}
     copy_trained(best, SHIPPED / name, accuracy)
-    found = {
+    figures = {
         "seeds": seeds,
         "best_seed": read_run(best).seed,
         "certified": by_set("certified", best),
     }
-    write_json(RESULTS / f"{name}.json", found)
-    return found
+    write_json(RESULTS / f"{name}.json", figures)
+    return figures
 
 
 def percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}"
 
 
-def figures_table(found: dict[str, Any]) -> str:
+def figures_table(networks: dict[str, Any]) -> str:
     """Own and certified answers of every shipped network beside random rows and the paper."""
     lines = ["| | | " + " | ".join(SETS) + " |", "| --- | --- |" + " ---: |" * len(SETS)]
 
     def line(first: str, second: str, values: list[float | None]) -> None:
         lines.append(f"| {first} | {second} | " + " | ".join(map(percent, values)) + " |")
 
-    for name, one in found.items():
+    for name, one in networks.items():
         paper = tuple(TABLE_2.get(name, {}).values())
         if paper:
             line("the paper's", "", [value / 100 for value in paper])
@@ -184,9 +187,9 @@ def figures_table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def draw_reasons(found: dict[str, Any]) -> None:
+def draw_reasons(networks: dict[str, Any]) -> None:
     """How the pretrained guided network comes to its answers, set by set."""
-    one = found["guidedworldnet"]
+    one = networks["guidedworldnet"]
     own = next(s["own"] for s in one["seeds"] if s["run"]["seed"] == one["best_seed"])
     sets = [(whose, stem) for whose in own for stem in SETS if stem in own[whose]]
     names = [f"{stem.removeprefix('test_')}\n{whose}" for whose, stem in sets]
@@ -215,14 +218,14 @@ def draw_reasons(found: dict[str, Any]) -> None:
     figure.savefig(FIGURES / "reasons.png", dpi=130)
 
 
-def reasons_table(found: dict[str, Any]) -> str:
+def reasons_table(networks: dict[str, Any]) -> str:
     """How the pretrained networks come to their answers."""
     lines = [
         "| network | set | false refutations | missed countermodels "
         "| best world is a countermodel | CPU ms a pair |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
     ]
-    for name, one in found.items():
+    for name, one in networks.items():
         best = next(s["own"] for s in one["seeds"] if s["run"]["seed"] == one["best_seed"])
         for whose, sets in best.items():
             for stem in SETS:
@@ -256,12 +259,12 @@ def main() -> None:
     files = [("published", file) for file in published]
     files += [("generated", out / "paper" / f"{stem}.txt") for stem in SETS[4:]]
     with ProcessPoolExecutor(arguments.processes) as workers:
-        found = {
+        networks = {
             name: record(name, [runs[name, s] for s in SEEDS], files, workers) for name in TRAINING
         }
-    replace_part("guided-worlds.md", "figures", figures_table(found))
-    replace_part("guided-worlds.md", "reasons", reasons_table(found))
-    draw_reasons(found)
+    replace_part("guided-worlds.md", "figures", figures_table(networks))
+    replace_part("guided-worlds.md", "reasons", reasons_table(networks))
+    draw_reasons(networks)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
     .venv/bin/python benchmarks/labels.py --state labels.json [--rows 10000000] [--seed N] [--write]
 
 Nothing of the package is imported: data sets are made by the command `possibleworlds generate`, and
-their files are read by the parser below, written from the description of the published form. A row
-of up to 16 variables is decided by its truth table, numbers of 2^n bits; one of more variables, and
-a tenth of the others, by CaDiCaL on clauses of its own making. The guesses H1, H2 and H3 are
-computed anew, too. A duplicate is a pair that stands twice in a file up to renaming of variables; a
-leak one that stands in two files of a data set, or a premise of the training data, or a conclusion
-numbered on from its premise, that another split has (not with `--prune pairs`, nor for the exam),
-or a premise or conclusion of a file that was given by `--prune-against`.
+their files are read by rows.c, which this program compiles, written from the description of the
+published form. It decides a row of up to 16 variables by its truth table, and computes the guesses
+H1, H2 and H3. A row of more variables, and a tenth of the others, is read by the parser below,
+and decided by CaDiCaL on clauses of its own making. A duplicate is a pair that stands twice in a
+file up to renaming of variables; a leak one that stands in two files of a data set, or a premise of
+the training data, or a conclusion numbered on from its premise, that another split has (not with
+`--prune pairs`, nor for the exam), or a premise or conclusion of a file that was given by
+`--prune-against`.
 
 Rows come in chunks, one for each seed, over all methods and settings. The totals of each chunk are
 added to the file --state, so that several runs add up; a run goes on with the next seed until the
@@ -17,6 +18,7 @@ file has --rows rows. --write puts the totals into docs/reliability.md.
 """
 
 import argparse
+import ctypes
 import random
 import subprocess
 import sys
@@ -25,11 +27,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from counts import cpu_seconds, described, next_seed, read_counts, write_counts
+from numpy.typing import NDArray
 from pages import commit, replace_part
 from pysat.solvers import Solver
 
@@ -43,7 +46,8 @@ OTHER = "OTHER"
 """Stands for the folder of the data set before."""
 
 Postfix = str
-Literals = frozenset[tuple[str, bool]]
+UNREADABLE, WRONG_LABEL, WRONG_GUESSES = 1, 2, 4
+"""The faults that rows.c finds."""
 
 
 # Formulas: a letter, ~(x), (x&y), (x|y) or (x>y)
@@ -82,44 +86,7 @@ def parse_at(text: str, start: int, postfix: list[str]) -> int:
     return end + 1
 
 
-@cache
-def table(variables: int) -> tuple[list[int], int]:
-    """Give the columns of a truth table, and the column of truth: bit r belongs to row r."""
-    rows = 1 << variables
-    every = (1 << rows) - 1
-    # Column j has 2^j zeros, 2^j ones, and so on: every / (2^(2^j) + 1) has the ones first.
-    return [every // ((1 << (1 << j)) + 1) << (1 << j) for j in range(variables)], every
-
-
-def column(postfix: Postfix, of_letter: dict[str, int], every: int) -> int:
-    """Compute the column of a formula in a truth table."""
-    stack: list[int] = []
-    for symbol in postfix:
-        if symbol == "~":
-            stack[-1] ^= every
-        elif symbol in of_letter:
-            stack.append(of_letter[symbol])
-        else:
-            right = stack.pop()
-            left = stack[-1]
-            if symbol == "&":
-                stack[-1] = left & right
-            elif symbol == "|":
-                stack[-1] = left | right
-            else:
-                stack[-1] = (every ^ left) | right
-    (value,) = stack
-    return value
-
-
-def entails_by_table(a: Postfix, b: Postfix, letters: list[str]) -> bool:
-    """Whether B is true in every row of the truth table where A is."""
-    columns, every = table(len(letters))
-    of_letter = dict(zip(letters, columns, strict=True))
-    return not column(a, of_letter, every) & (every ^ column(b, of_letter, every))
-
-
-def clauses(postfix: Postfix, numbers: dict[str, int], found: list[list[int]], last: int) -> int:
+def clauses(postfix: Postfix, numbers: dict[str, int], cnf: list[list[int]], last: int) -> int:
     """Add clauses that define a variable for each sub-formula; return the literal of the whole."""
     stack: list[int] = []
     for symbol in postfix:
@@ -131,54 +98,25 @@ def clauses(postfix: Postfix, numbers: dict[str, int], found: list[list[int]], l
             right, left = stack.pop(), stack.pop()
             last += 1
             if symbol == "&":
-                found += [[-last, left], [-last, right], [last, -left, -right]]
+                cnf += [[-last, left], [-last, right], [last, -left, -right]]
             else:
                 if symbol == ">":
                     left = -left
-                found += [[last, -left], [last, -right], [-last, left, right]]
+                cnf += [[last, -left], [last, -right], [-last, left, right]]
             stack.append(last)
     (literal,) = stack
     return literal
 
 
-def entails_by_solver(a: Postfix, b: Postfix, letters: list[str]) -> bool:
+def entails_by_solver(a: Postfix, b: Postfix) -> bool:
     """Whether A and not B have no model."""
+    letters = sorted(set(a + b) - set("~&|>"))
     numbers = {letter: i for i, letter in enumerate(letters, 1)}
-    found: list[list[int]] = []
-    premise = clauses(a, numbers, found, len(letters))
-    conclusion = clauses(b, numbers, found, len(letters) + len(a))
-    with Solver(SOLVER, bootstrap_with=[*found, [premise], [-conclusion]]) as solver:
+    cnf: list[list[int]] = []
+    premise = clauses(a, numbers, cnf, len(letters))
+    conclusion = clauses(b, numbers, cnf, len(letters) + len(a))
+    with Solver(SOLVER, bootstrap_with=[*cnf, [premise], [-conclusion]]) as solver:
         return not solver.solve()
-
-
-@lru_cache(maxsize=64)
-def literals(postfix: Postfix) -> Literals:
-    """Find the literals of the negation normal form: letters with signs."""
-    # From the root on: an operator says which signs its arguments have, the right one first.
-    found, signs = set(), [True]
-    for symbol in reversed(postfix):
-        sign = signs.pop()
-        if symbol == "~":
-            signs.append(not sign)
-        elif symbol in "&|":
-            signs += [sign, sign]
-        elif symbol == ">":
-            signs += [not sign, sign]
-        else:
-            found.add((symbol, sign))
-    return frozenset(found)
-
-
-def numbered(a: Postfix, b: Postfix) -> tuple[str, str]:
-    """Name the variables of a pair by the order in which they come, first in A and then in B."""
-    names = dict.fromkeys(symbol for symbol in a + b if symbol.isalpha())
-    renamed = str.maketrans({name: chr(ord("a") + i) for i, name in enumerate(names)})
-    return a.translate(renamed), b.translate(renamed)
-
-
-def key(*parts: str) -> bytes:
-    """Shorten what has to be remembered."""
-    return blake2b(",".join(parts).encode(), digest_size=12).digest()
 
 
 # Data sets
@@ -192,10 +130,10 @@ def settings(seed: int) -> Iterator[tuple[str, list[str]]]:
         first, last = sorted((rng.randint(low, high), rng.randint(low, high)))
         return f"{first}-{last}"
 
-    yield "4-tuples", ["--rows", "400000"]
+    yield "4-tuples", ["--rows", "600000"]
     yield "preset small", ["--preset", "small"]
     yield "4-tuples, pruned against others", ["--rows", "20000", "--prune-against", OTHER]
-    if seed % 4 == 0:
+    if seed % 8 == 0:
         yield "preset quick", ["--preset", "quick"]
     if seed % 16 == 0:
         yield "preset paper", ["--preset", "paper"]
@@ -203,12 +141,12 @@ def settings(seed: int) -> Iterator[tuple[str, list[str]]]:
     yield "4-tuples, other settings", ["--rows", "20000", *some]
     some = ["--variables", spread(6, 22), "--operators", spread(10, 30)]
     yield "4-tuples, other settings", ["--rows", "4000", *some]
-    yield "4-tuples, pruned by pairs", ["--rows", "20000", "--prune", "pairs"]
+    yield "4-tuples, pruned by pairs", ["--rows", "200000", "--prune", "pairs"]
     some = ["--exact-variables", "--variables", f"{rng.randint(3, 6)}"]
-    yield "exact variables", ["--rows", "10000", *some]
-    yield "naive", ["--rows", "40000", "--method", "naive"]
+    yield "exact variables", ["--rows", "20000", *some]
+    yield "naive", ["--rows", "150000", "--method", "naive"]
     some = ["--variables", spread(3, 14), "--operators", spread(4, 16)]
-    yield "naive", ["--rows", "20000", "--method", "naive", *some]
+    yield "naive", ["--rows", "50000", "--method", "naive", *some]
     yield "mutated", ["--rows", "4000", "--method", "mutated"]
     some = ["--variables", spread(6, 20), "--operators", spread(10, 30)]
     yield "mutated", ["--rows", "400", "--method", "mutated", *some]
@@ -231,92 +169,113 @@ def generate(folder: Path, options: list[str], seed: int) -> bool:
     return not done.returncode
 
 
+class Rows(NamedTuple):
+    """What rows.c says of the rows of a file."""
+
+    lines: list[bytes]
+    faults: NDArray[np.uint8]
+    variables: NDArray[np.uint8]
+    keys: NDArray[np.uint64]
+    """Numbers of the pair, its premise and its conclusion up to renaming, [rows, 3]: equal ones
+    have equal numbers, so that no duplicate or leak is missed."""
+
+
+@cache
+def native() -> ctypes.CDLL:
+    """Compile rows.c, and load it."""
+    with tempfile.TemporaryDirectory(prefix="labels-") as temporary:
+        library = Path(temporary) / "rows.so"
+        source = Path(__file__).with_name("rows.c")
+        command = ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source)]
+        subprocess.run(command, check=True)
+        return ctypes.CDLL(str(library))
+
+
+def read_rows(path: Path) -> Rows:
+    """Read a file, and decide its rows by truth table."""
+    data = path.read_bytes()
+    data += b"" if data.endswith(b"\n") else b"\n"
+    lines = data.split(b"\n")[:-1]
+    faults, variables = np.zeros((2, len(lines)), np.uint8)
+    keys = np.zeros((len(lines), 3), np.uint64)
+    arrays = (array.ctypes.data_as(ctypes.c_void_p) for array in (faults, variables, keys))
+    native().judge(data, ctypes.c_long(len(data)), TABLE_VARIABLES, *arrays)
+    return Rows(lines, faults, variables, keys)
+
+
 class Judge:
     """Decides the rows of a data set anew, and counts what is wrong."""
 
-    def __init__(self, rng: random.Random, exact: int, by_formula: bool) -> None:
+    def __init__(self, rng: np.random.Generator, exact: int, by_formula: bool) -> None:
         self.rng, self.exact, self.by_formula = rng, exact, by_formula
         self.counts: Counter[str] = Counter()
         self.examples: list[str] = []
-        self.earlier: set[bytes] = set()
-        """The pairs of earlier files."""
-        self.premises: set[bytes] = set()
-        self.conclusions: set[bytes] = set()
-        self.others: tuple[set[bytes], set[bytes]] = set(), set()
-        """The premises and conclusions of files that the data set was pruned against."""
+        nothing = np.zeros((0, 3), np.uint64)
+        self.earlier = nothing
+        """The keys of earlier files, of which no file may have a pair."""
+        self.training = nothing
+        self.others = nothing
+        """The keys of files that the data set was pruned against."""
 
     def add_other(self, path: Path) -> None:
         """Take in a file that the data set was pruned against."""
-        for line in path.read_text(encoding="ascii").splitlines():
-            a, b = numbered(*map(parse, line.split(",")[:2]))
-            self.earlier.add(key(a, b))
-            for known, formula in zip(self.others, (a, b), strict=True):
-                known.add(key(formula))
+        keys = read_rows(path).keys
+        self.earlier = np.concatenate([self.earlier, keys])
+        self.others = np.concatenate([self.others, keys])
 
     def judge_file(self, path: Path) -> None:
         """Decide the rows of a file."""
-        here: set[bytes] = set()
-        with path.open(encoding="ascii", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                faults = self.judge_line(line, path.name, here)
-                self.counts["rows"] += 1
-                self.counts.update(faults)
-                if faults:
-                    self.examples.append(f"{path.name}:{number}: {', '.join(faults)}: {line[:300]}")
-        self.earlier |= here
+        rows = read_rows(path)
+        self.counts["rows"] += len(rows.lines)
+        is_readable = (rows.faults & UNREADABLE) == 0
+        is_wrong = {
+            "unreadable": ~is_readable,
+            "wrong labels": (rows.faults & WRONG_LABEL) != 0,
+            "wrong guesses": (rows.faults & WRONG_GUESSES) != 0,
+            "wrong variables": is_readable & (rows.variables != self.exact) & bool(self.exact),
+        }
+        self.solve(rows, is_readable, is_wrong["wrong labels"])
+        repeated = self.repeated(rows.keys[is_readable], path.name)
+        for fault, of_readable in zip(("duplicates", "leaks"), repeated, strict=True):
+            is_wrong[fault] = np.zeros(len(rows.lines), bool)
+            is_wrong[fault][is_readable] = of_readable
+        for number in np.flatnonzero(np.any(list(is_wrong.values()), axis=0)):
+            faults = [fault for fault in FAULTS if is_wrong[fault][number]]
+            self.counts.update(faults)
+            line = rows.lines[number][:300].decode(errors="replace")
+            self.examples.append(f"{path.name}:{number + 1}: {', '.join(faults)}: {line}")
 
-    def judge_line(self, line: str, file: str, here: set[bytes]) -> list[str]:
-        """Say what is wrong with a row."""
-        try:
-            text_a, text_b, *bits = line.removesuffix("\n").split(",")
-            label, h1, h2, h3 = (("0", "1").index(bit) for bit in bits)
-            a, b = parse(text_a), parse(text_b)
-        except ValueError:
-            return ["unreadable"]
-        faults = []
-        letters = sorted(set(a + b) - set("~&|>"))
-        if self.decided(a, b, letters) != {bool(label)}:
-            faults.append("wrong labels")
-        of_a, of_b = literals(a), literals(b)
-        nothing_new = {x for x, _ in of_b} <= {x for x, _ in of_a}
-        if (h1, h2, h3) != (len(a) >= len(b), nothing_new, of_b <= of_a):
-            faults.append("wrong guesses")
-        if self.exact and len(letters) != self.exact:
-            faults.append("wrong variables")
-        return faults + self.repeated(a, b, file, here)
+    def solve(
+        self, rows: Rows, is_readable: NDArray[np.bool_], is_wrong: NDArray[np.bool_]
+    ) -> None:
+        """Decide by solver all rows that have no truth table, and some of the others."""
+        is_large = rows.variables > TABLE_VARIABLES
+        is_chosen = is_readable & (is_large | (self.rng.random(len(is_large)) < SOLVED_SHARE))
+        for number in np.flatnonzero(is_chosen):
+            a, b, label, *_ = rows.lines[number].decode().split(",")
+            is_wrong[number] |= entails_by_solver(parse(a), parse(b)) != (label == "1")
+        self.counts["by truth table"] += int(np.count_nonzero(is_readable & ~is_large))
+        self.counts["by solver"] += int(np.count_nonzero(is_chosen))
 
-    def decided(self, a: Postfix, b: Postfix, letters: list[str]) -> set[bool]:
-        """Decide by truth table and solver, whatever applies; the answers should be one."""
-        answers = set()
-        is_large = len(letters) > TABLE_VARIABLES
-        if not is_large:
-            answers.add(entails_by_table(a, b, letters))
-            self.counts["by truth table"] += 1
-        if is_large or self.rng.random() < SOLVED_SHARE:
-            answers.add(entails_by_solver(a, b, letters))
-            self.counts["by solver"] += 1
-        return answers
-
-    def repeated(self, a: Postfix, b: Postfix, file: str, here: set[bytes]) -> list[str]:
-        """Say whether a row repeats one of its file, or what another file must not have."""
-        a, b = numbered(a, b)
-        pair, faults = key(a, b), []
-        if pair in here:
-            faults.append("duplicates")
-        here.add(pair)
-        is_leak = pair in self.earlier
+    def repeated(
+        self, keys: NDArray[np.uint64], file: str
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Say which rows repeat one of their file, and which what another file must not have."""
+        is_duplicate = np.ones(len(keys), bool)
+        is_duplicate[np.unique(keys[:, 0], return_index=True)[1]] = False
+        is_leak = np.isin(keys[:, 0], self.earlier[:, 0])
         if self.by_formula and file != EXAM:
-            premise, conclusion = key(a), key(b)
-            is_leak |= premise in self.others[0] or conclusion in self.others[1]
-            if file == TRAINING:
-                self.premises.add(premise)
-                self.conclusions.add(conclusion)
-            else:
-                is_leak |= premise in self.premises or conclusion in self.conclusions
-        return [*faults, "leaks"] if is_leak else faults
+            for part in (1, 2):
+                is_leak |= np.isin(keys[:, part], self.others[:, part])
+                if file != TRAINING:
+                    is_leak |= np.isin(keys[:, part], self.training[:, part])
+        if file == TRAINING:
+            self.training = keys
+        self.earlier = np.concatenate([self.earlier, keys])
+        return is_duplicate, is_leak
 
 
-def judge(folder: Path, other: Path, options: list[str], rng: random.Random) -> Judge:
+def judge(folder: Path, other: Path, options: list[str], rng: np.random.Generator) -> Judge:
     """Decide the rows of a data set, training data first."""
     exact = int(options[options.index("--variables") + 1]) if "--exact-variables" in options else 0
     judge = Judge(rng, exact, by_formula="pairs" not in options)
@@ -331,7 +290,7 @@ def judge_chunk(seed: int) -> dict[str, Any]:
     """Make the data sets of a seed and decide them anew."""
     counts: dict[str, Counter[str]] = {}
     examples: list[str] = []
-    rng = random.Random(f"solved {seed}")
+    rng = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory(prefix="labels-") as temporary:
         for number, (name, options) in enumerate(settings(seed)):
             count = counts.setdefault(name, Counter())

@@ -31,22 +31,22 @@ def rows_of(file: Path) -> tuple[Tensor, Tensor]:
     pairs = read(file)
     shares = Forest(pairs.code, pairs.offsets).symbol_frequencies[:, :N_OPERATORS]
     one = np.ones((len(pairs), 1), np.float32)
-    seen = np.concatenate((one, shares[pairs.left], shares[pairs.right]), 1)
-    return torch.from_numpy(seen), torch.from_numpy(pairs.label) == 1
+    inputs = np.concatenate((one, shares[pairs.left], shares[pairs.right]), 1)
+    return torch.from_numpy(inputs), torch.from_numpy(pairs.label) == 1
 
 
-def descend(seen: Tensor, entailed: Tensor) -> Tensor:
+def descend(inputs: Tensor, entailed: Tensor) -> Tensor:
     """Weights that each start arrives at, [9, starts]."""
     torch.manual_seed(0)
     weights = torch.randn(9, STARTS)
-    scores = seen[:ROWS_AT_ONCE] @ weights
+    scores = inputs[:ROWS_AT_ONCE] @ weights
     # From those that say yes to hardly anything to those that say it to nearly everything.
     weights[0] -= scores.mean(0) + torch.linspace(1.5, -1.5, STARTS) * scores.std(0)
     weights.requires_grad_()
     optimizer = torch.optim.Adam([weights], lr=0.05)
     for step in range(STEPS):
-        drawn = torch.randint(len(seen), (ROWS_AT_ONCE,))
-        scores = seen[drawn] @ (weights / weights[1:].norm(dim=0))
+        drawn = torch.randint(len(inputs), (ROWS_AT_ONCE,))
+        scores = inputs[drawn] @ (weights / weights[1:].norm(dim=0))
         towards_truth = torch.where(entailed[drawn, None], scores, -scores)
         right = torch.sigmoid(towards_truth * (2 + (SURENESS - 2) * step / STEPS))
         optimizer.zero_grad()
@@ -69,7 +69,7 @@ def main() -> None:
         "published validation": rows_of(published / "validate.txt"),
     }
     weights = descend(*sets["training rows"])
-    says = {name: seen @ weights > 0 for name, (seen, _) in sets.items()}
+    says = {name: inputs @ weights > 0 for name, (inputs, _) in sets.items()}
     right = {name: (says[name] == sets[name][1][:, None]).float().mean(0) for name in sets}
     yes = says["training rows"].float().mean(0)
     lines = ["| says yes to | " + " | ".join(sets) + " |", "| ---: |" + " ---: |" * len(sets)]

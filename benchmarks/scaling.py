@@ -57,17 +57,17 @@ def grid_cost(model: str, data: Path) -> dict[str, float]:
     return {"settings": plan.grid_size, "epoch": epoch, "seconds": plan.seconds(0)}
 
 
-def data_table(found: dict[str, float]) -> str:
+def data_table(cost: dict[str, float]) -> str:
     """What a row takes, and what a billion would."""
-    rows, making, pruning = found["rows"], found["making"], found["pruning"]
+    rows, making, pruning = cost["rows"], cost["making"], cost["pruning"]
     row, parent = 1e6 * (making + pruning) / rows, 1e6 * pruning / rows
     hours, least = (1e9 * microseconds / 1e6 / 3600 for microseconds in (row, parent))
-    keys = 8 * 2 ** (2 * 10**9).bit_length() / 2**30  # as data.splits.Seen takes it
+    keys = 8 * 2 ** (2 * 10**9).bit_length() / 2**30  # as data.generation.KeySet takes it
     lines = [
         "| | |",
         "| --- | ---: |",
-        f"| rows generated, {found['workers']:.0f} processes | {rows:,.0f} |",
-        f"| rows a second | {rows / found['clock']:,.0f} |",
+        f"| rows generated, {cost['workers']:.0f} processes | {rows:,.0f} |",
+        f"| rows a second | {rows / cost['clock']:,.0f} |",
         f"| CPU time of a row | {row:.1f} µs |",
         f"| of it in the one process that prunes and writes | {parent:.1f} µs |",
         f"| a billion rows | {hours:,.1f} core-hours |",
@@ -77,19 +77,19 @@ def data_table(found: dict[str, float]) -> str:
     return "\n".join(lines)
 
 
-def grid_table(found: dict[str, dict[str, float]]) -> str:
+def grid_table(costs: dict[str, dict[str, float]]) -> str:
     """What the grid of each network takes, and all of them."""
     lines = [
         "| network | settings | an epoch, s | a run, min | three seeds of each, core-hours |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
-    for model, cost in found.items():
+    for model, cost in costs.items():
         run = cost["seconds"] / 3 / cost["settings"] / 60
         hours = cost["seconds"] / 3600
         lines.append(
             f"| {model} | {cost['settings']:,} | {cost['epoch']:.0f} | {run:.1f} | {hours:,.0f} |"
         )
-    hours = sum(cost["seconds"] for cost in found.values()) / 3600
+    hours = sum(cost["seconds"] for cost in costs.values()) / 3600
     listed = ", ".join(f"{duration(hours / cores)} on {cores:,}" for cores in CORES)
     return "\n".join(lines) + f"\n\nAll of it: {hours:,.0f} core-hours, which is {listed} cores."
 
@@ -102,17 +102,17 @@ def duration(hours: float) -> str:
 
 
 def main() -> None:
-    found: dict[str, Any] = {"epochs": EPOCHS}
+    results: dict[str, Any] = {"epochs": EPOCHS}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         workers = len(os.sched_getaffinity(0))
-        found["generate"] = {"workers": workers, **cost_of_rows(workers, folder / "rows")}
+        results["generate"] = {"workers": workers, **cost_of_rows(workers, folder / "rows")}
         generate_folder(folder / "data", PRESETS["paper"], 0, workers)
         names = list(TABLE_2)
-        found["grid"] = {model: grid_cost(model, folder / "data") for model in names}
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    replace_part("scaling.md", "data", data_table(found["generate"]))
-    replace_part("scaling.md", "grid", grid_table(found["grid"]))
+        results["grid"] = {model: grid_cost(model, folder / "data") for model in names}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    replace_part("scaling.md", "data", data_table(results["generate"]))
+    replace_part("scaling.md", "grid", grid_table(results["grid"]))
 
 
 if __name__ == "__main__":

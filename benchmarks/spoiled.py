@@ -1,9 +1,13 @@
-"""Inputs for whatever reads what a user gives: random ones, and good ones that were spoiled."""
+"""Inputs for whatever reads what a user gives: random ones, and good ones that were spoiled.
+
+They come in families, as a good input takes longer to make than to spoil.
+"""
 
 import json
 import os
 import random
 import tempfile
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import asdict
 from functools import cache
@@ -12,10 +16,11 @@ from typing import Any, TypeVar
 
 import torch
 
+import possibleworlds
 from possibleworlds.data.files import format_rows
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.data.splits import MANIFEST, free_splits, generate_folder
-from possibleworlds.experiments.grid import Budget, Candidate, Plan, Rung, complete
+from possibleworlds.experiments.grid import Budget, Candidate, Rung, SearchPlan, with_defaults
 from possibleworlds.experiments.selection import SELECTED
 from possibleworlds.experiments.sweep import (
     SWEEP,
@@ -24,8 +29,10 @@ from possibleworlds.experiments.sweep import (
     Selection,
     SweepRecord,
 )
-from possibleworlds.experiments.trials import FAILED, LOCKS, TRIALS, Progress
-from possibleworlds.logic.syntax import MEANING, published, render
+from possibleworlds.experiments.trials import FAILED, LOCKS, TRIALS, TrialProgress
+from possibleworlds.integrations.chat import Reply, ReplyCache
+from possibleworlds.language.item import KINDS, Item
+from possibleworlds.logic.syntax import MEANING, render, to_published
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.storage import lock_message
 from possibleworlds.training.batches import Dataset
@@ -38,18 +45,25 @@ from possibleworlds.training.settings import RunSettings, TrainingSettings
 Text = TypeVar("Text", str, bytes)
 
 
+def below(rng: random.Random, limit: int) -> int:
+    """A number below a limit, at a third of the cost of `randrange`."""
+    return int(rng.random() * limit)
+
+
 def spoiled(rng: random.Random, text: Text, pieces: list[Text]) -> Text:
     """A text with a few things done to it: cut out, put in, moved, repeated, cut off."""
-    for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
-        start, middle, end = sorted(rng.randrange(len(text) + 1) for _ in range(3))
+    for _ in range((1, 1, 1, 2, 3, 8)[below(rng, 6)]):
+        places = len(text) + 1
+        start, middle, end = sorted((below(rng, places), below(rng, places), below(rng, places)))
         if rng.random() < 0.7:  # most changes are small ones
             middle, end = min(middle, start + 2), min(end, start + 5)
         a, b, c, d = text[:start], text[start:middle], text[middle:end], text[end:]
-        match rng.randrange(7):
+        piece = pieces[below(rng, len(pieces))]
+        match below(rng, 7):
             case 0:
                 text = a + c + d
             case 1:
-                text = a + rng.choice(pieces) + b + c + d
+                text = a + piece + b + c + d
             case 2:
                 text = a + c + b + d
             case 3:
@@ -57,20 +71,20 @@ def spoiled(rng: random.Random, text: Text, pieces: list[Text]) -> Text:
             case 4:
                 text = a
             case 5:
-                text = a + rng.choice(pieces) + c + d
-            case 6 if rng.random() < 0.01:
+                text = a + piece + c + d
+            case 6 if rng.random() < 0.002:
                 times = rng.choice((10, 1000, 30_000))
-                text = a + (b or rng.choice(pieces))[:20] * times + c + d
+                text = a + (b or piece)[:20] * times + c + d
     return text
 
 
 def random_rpn(rng: random.Random, names: str | list[str], operators: str) -> list[str]:
     """A formula in reverse Polish order."""
     stack: list[list[str]] = []
-    left = rng.choice((0, 1, 2, 3, 5, 8, 13, 30))
+    left = rng.choice((0, 1, 1, 2, 2, 3, 3, 5, 5, 8, 13, 30))
     stack = [[rng.choice(names)] for _ in range(left + 1)]
     while len(stack) > 1 or rng.random() < 0.3:
-        place = rng.randrange(len(stack))
+        place = below(rng, len(stack))
         operator = rng.choice(operators)
         if operator == "~" or len(stack) == 1:
             stack[place].append("~")
@@ -97,21 +111,32 @@ STRANGE = [
 ]
 
 
-def formula_input(rng: random.Random) -> str:
-    """Something for the formula reader."""
-    kind = rng.random()
-    if kind < 0.2:
-        return "".join(rng.choice(SIGNS) for _ in range(rng.choice((1, 2, 3, 5, 10, 30))))
-    if kind < 0.25:
-        return "".join(chr(rng.randrange(0x11_0000)) for _ in range(rng.randrange(20)))
-    if kind < 0.3:
-        return os.fsdecode(rng.randbytes(rng.randrange(40)))  # as it comes from a command line
+def formula_inputs(rng: random.Random) -> Iterator[str]:
+    """Things for the formula reader."""
     rpn = random_rpn(rng, NAMES, "~&|>=")
     style = rng.choice(("unicode", "ascii", "latex", "published"))
-    text = published(rpn) if style == "published" else render(rpn, style, {})
-    if kind < 0.35:
-        return text
-    return spoiled(rng, text, STRANGE if rng.random() < 0.2 else SIGNS)
+    good = to_published(rpn) if style == "published" else render(rpn, style, {})
+    yield good
+    yield "".join(chr(below(rng, 0x11_0000)) for _ in range(below(rng, 20)))
+    yield os.fsdecode(rng.randbytes(below(rng, 40)))  # as it comes from a command line
+    for size in (1, 2, 3, 5, 10, 30):
+        yield "".join(SIGNS[below(rng, len(SIGNS))] for _ in range(size))
+    while True:
+        yield spoiled(rng, good, STRANGE if rng.random() < 0.2 else SIGNS)
+
+
+SHORT_TOKENS = [*"pq~&|>()=, ", "\\to"]
+MOST_SHORT_TOKENS = 6
+SHORT_FORMULAS = sum(len(SHORT_TOKENS) ** length for length in range(MOST_SHORT_TOKENS + 1))
+
+
+def short_formula(number: int) -> str:
+    """One of all texts of a few tokens, in the order of their lengths."""
+    text = ""
+    while number:
+        number, token = divmod(number - 1, len(SHORT_TOKENS))
+        text += SHORT_TOKENS[token]
+    return text
 
 
 BYTES = [
@@ -133,20 +158,24 @@ BYTES = [
 ]
 
 
-def file_input(rng: random.Random) -> bytes:
-    """Something for the file reader."""
-    if rng.random() < 0.05:
-        return rng.randbytes(rng.randrange(300))
+def file_inputs(rng: random.Random) -> Iterator[bytes]:
+    """Things for the file reader."""
     rows = [
         (
             "".join(random_rpn(rng, "abcpqz", "~&|>")),
             "".join(random_rpn(rng, "abcpqz", "~&|>")),
             rng.randrange(2),
         )
-        for _ in range(rng.choice((1, 2, 4)))
+        for _ in range(rng.choice((1, 1, 2, 4)))
     ]
     data = format_rows(rows).encode()
-    return data if rng.random() < 0.1 else spoiled(rng, data, BYTES)
+    if rng.random() < 0.3:  # as people write pairs
+        data = data.replace(b",1,", b",yes#").replace(b",0,", b",no#")
+        data = b"\n".join(line.partition(b"#")[0] for line in data.splitlines())
+    yield data
+    yield rng.randbytes(below(rng, 300))
+    while True:
+        yield spoiled(rng, data, BYTES)
 
 
 VALUES: list[Any] = [
@@ -193,9 +222,9 @@ def spoil_json(rng: random.Random, value: Any) -> None:
         value[key] = deepcopy(rng.choice(VALUES))
 
 
-def spoiled_json(rng: random.Random, data: bytes) -> bytes:
+def spoiled_json(rng: random.Random, data: bytes, also_text: bool = True) -> bytes:
     """JSON with other values in it, or with something done to its text."""
-    if rng.random() < 0.3:
+    if also_text and rng.random() < 0.3:
         return spoiled(rng, data, DEEP if rng.random() < 0.3 else BYTES)
     value = json.loads(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
@@ -254,28 +283,29 @@ def few_rows() -> Dataset:
     return Dataset(Pairs.of([("p", "q", 0), ("pq&", "p", 1), ("p~", "pq|~", 0), ("p", "p", 1)]))
 
 
-def run_input(rng: random.Random) -> dict[str, bytes]:
-    """Something for the loader: the files of a run."""
-    files = dict(good_run(rng.choice(list(TINY))))
-    which = rng.random()
-    if which < 0.5:
-        files[RUN] = spoiled_json(rng, files[RUN])
-    elif which < 0.95:
-        name = rng.choice([name for name in files if name.endswith(".safetensors")])
-        files[name] = spoiled_tensors(rng, files[name])
-    elif which < 0.98:
-        del files[rng.choice(list(files))]
-    return files
+def run_inputs(rng: random.Random) -> Iterator[dict[str, bytes]]:
+    """Things for the loader: the files of a run."""
+    while True:
+        files = dict(good_run(rng.choice(list(TINY))))
+        which = rng.random()
+        if which < 0.5:
+            files[RUN] = spoiled_json(rng, files[RUN])
+        elif which < 0.95:
+            name = rng.choice([name for name in files if name.endswith(".safetensors")])
+            files[name] = spoiled_tensors(rng, files[name])
+        elif which < 0.98:
+            del files[rng.choice(list(files))]
+        yield files
 
 
 @cache
 def good_folder() -> dict[str, bytes]:
     """The JSON files of a sweep, of its locks, of evaluations and of a data set."""
     rungs = [Rung(3, 1, 5), Rung(1, 3, 20)]
-    base = complete(resolve("treenet"), {})
+    base = with_defaults(resolve("treenet"), {})
     points = [{}, {"size": 32}, {"learning_rate": 1e-4}]
     candidates = [Candidate(point, [1.0, 3.0], [10.0, 30.0]) for point in points]
-    plan = Plan(base, rungs, candidates, 0, 24, 1.5)
+    plan = SearchPlan(base, rungs, candidates, 0, 24, 1.5)
     seeds = {"treenet-0": 0.75, "treenet-1": 0.5}
     selection = Selection("treenet-0", 0.75, base, seeds)
     request = SearchRequest(Budget(9.0, "epochs"), 10.0, 0)
@@ -283,7 +313,7 @@ def good_folder() -> dict[str, bytes]:
     record = SweepRecord({"train.txt": "a"}, 100, networks)
     pairs = few_rows().pairs
     evaluation = Evaluation.of(pairs.label == 1, pairs).to_json()
-    lock = lock_message(asdict(Progress(0.5, 10, 0.7)))
+    lock = lock_message(asdict(TrialProgress(0.5, 10, 0.7)))
     with tempfile.TemporaryDirectory() as temporary:
         data = Path(temporary)
         generate_folder(data, free_splits(8, (1, 3), (1, 3), "fourtuples"), seed=0)
@@ -298,15 +328,84 @@ def good_folder() -> dict[str, bytes]:
     return {**encoded, MANIFEST: manifest, f"{LOCKS}/treenet-0.0": lock}
 
 
-def folder_input(rng: random.Random) -> dict[str, bytes]:
-    """Something for the readers of JSON: one file of a folder is spoiled."""
-    files = dict(good_folder())
-    name = rng.choice(list(files))
-    files[name] = spoiled_json(rng, files[name])
-    if name.startswith(LOCKS) and rng.random() < 0.2:
-        number = rng.choice(("7", "9" * 4000, "२", "-1", "1e3", ""))
-        files[f"{LOCKS}/treenet-0.{number}"[:200]] = files.pop(name)
-    return files
+def folder_inputs(rng: random.Random) -> Iterator[tuple[str, str, bytes]]:
+    """Things for the readers of JSON: which file is spoiled, its name then, and its content."""
+    while True:
+        name = rng.choice(list(good_folder()))
+        data, new = spoiled_json(rng, good_folder()[name]), name
+        if name.startswith(LOCKS) and rng.random() < 0.2:
+            number = rng.choice(("7", "9" * 4000, "२", "-1", "1e3", ""))
+            new = f"{LOCKS}/treenet-0.{number}"[:200]
+        yield name, new, data
+
+
+@cache
+def good_items() -> list[Item]:
+    """Questions of every kind, in symbols and in words."""
+    styles: list[dict[str, Any]] = [{}, {"style": "words", "vocabulary": "everyday"}]
+    return [
+        item
+        for kind in KINDS
+        for style in styles
+        for item in possibleworlds.tasks(kind, size=8, seed=0, **style)
+    ]
+
+
+@cache
+def good_response() -> bytes:
+    """What an endpoint sends."""
+    usage = {"prompt_tokens": 7, "completion_tokens": 3}
+    message = {"role": "assistant", "content": "Answer: yes"}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    return json.dumps({"id": "x", "choices": [choice], "usage": usage}).encode()
+
+
+@cache
+def good_replies() -> bytes:
+    """A file of replies that are kept."""
+    with tempfile.TemporaryDirectory() as temporary:
+        replies = ReplyCache(Path(temporary) / "replies.jsonl")
+        for number in range(3):
+            replies.add(f"{number}", Reply("yes\nAnswer: no", number, 2))
+        return replies.path.read_bytes()
+
+
+WORDS = [
+    *("Answer: ", "answer is", "\\boxed{", "}", "{", '{"answer": ', '"', "'", "**", "yes", "no"),
+    *(
+        "not",
+        "follows",
+        "cannot",
+        " ",
+        "\n",
+        "\n\n",
+        "p",
+        "q",
+        "=",
+        "true",
+        "false",
+        "1",
+        "&",
+        "->",
+    ),
+    *("<think>", "</think>", "\\text{", "none", "if", "?", ",", "(", ")", "¬", "∧", ":", "İ", "ß"),
+    *("\ud800", "\0", "\x1b[31m", "\u2028", "9" * 5000, "therefore", "it is not the case that"),
+]
+
+
+def reply_inputs(rng: random.Random) -> Iterator[tuple[str, Item | None, Any]]:
+    """Things that come from a language model: which reader gets it, the question, and the thing."""
+    item = rng.choice(good_items())
+    yield "score", item, item.answer
+    yield "score", item, "".join(rng.choice(WORDS) for _ in range(below(rng, 40)))
+    yield "item", None, json.loads(spoiled_json(rng, json.dumps(item.to_json()).encode(), False))
+    yield "response", None, spoiled_json(rng, good_response())
+    yield "cache", None, spoiled(rng, good_replies(), BYTES)
+    first, newline, rest = good_replies().partition(b"\n")
+    yield "cache", None, spoiled_json(rng, first) + newline + rest
+    text = f"Let me see. It is not valid.\n\nAnswer: {item.answer}"
+    while True:
+        yield "score", item, spoiled(rng, text, WORDS)
 
 
 OPTIONS = [
@@ -347,19 +446,24 @@ COMMANDS = [
     "sweep --status SWEEP",
     "sweep treenet --data missing --out OUT --budget 1epochs --workers 1",
     "tasks refute --size 2 --style words --vocabulary nonsense --json",
+    "tasks decide --size 1 --level 3 --source exam --shots 1 --chain-of-thought --premises 2",
+    "export jsonl DATA OUT",
+    "export dimacs DATA/train.txt OUT",
+    "export graph DATA OUT",
 ]
 
 
-def option_input(rng: random.Random) -> list[str]:
-    """Something for the command line: a command with a word that does not belong there."""
-    words = rng.choice(COMMANDS).split()
-    for _ in range(rng.choice((1, 1, 2))):
-        place = rng.randrange(1, len(words) + 1)
-        match rng.randrange(4):
-            case 0:
-                words.insert(place, rng.choice(OPTIONS))
-            case 1:
-                del words[place : place + 1]
-            case _:
-                words[place : place + 1] = [rng.choice(OPTIONS)]
-    return words
+def option_inputs(rng: random.Random) -> Iterator[list[str]]:
+    """Things for the command line: a command with a word that does not belong there."""
+    while True:
+        words = rng.choice(COMMANDS).split()
+        for _ in range(rng.choice((1, 1, 2))):
+            place = rng.randrange(1, len(words) + 1)
+            match rng.randrange(4):
+                case 0:
+                    words.insert(place, rng.choice(OPTIONS))
+                case 1:
+                    del words[place : place + 1]
+                case _:
+                    words[place : place + 1] = [rng.choice(OPTIONS)]
+        yield words

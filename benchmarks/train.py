@@ -30,7 +30,7 @@ from possibleworlds.models.possibleworldnet import (
 )
 from possibleworlds.models.sequences import Sequences
 from possibleworlds.models.trees import native
-from possibleworlds.models.trees.forest import Forest
+from possibleworlds.models.trees.forest import Forest, Ints
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.settings import TrainingSettings
@@ -83,30 +83,47 @@ class Bench:
         self.trainer.optimizer.step()
 
     def step(self, times: int = 5) -> float:
-        """Seconds for a step, the batch included."""
+        """Seconds for a step, the batch included: the mean over batches of each one's best time.
 
-        def run() -> None:
-            for batch in self.batches():
-                self.trainer.train_step(batch, LABELS)
+        A single step is short enough to be measured between the turns of other processes.
+        """
 
-        run()
-        return best_time(run, times) / BATCHES
+        def run(units: Ints, permutations: Ints) -> None:
+            self.trainer.train_step(self.data.batch(units, permutations)[0], LABELS)
+
+        chosen = list(zip(self.units, self.permutations, strict=True))
+        run(*chosen[0])
+        return sum(best_time(partial(run, *one), times) for one in chosen) / BATCHES
 
     def preparing(self, view: str) -> float:
         """Seconds for preparing a batch."""
         return best_time(lambda: [getattr(b, view) for b in self.batches()], 10) / BATCHES
 
     def recursive(self) -> float:
-        """Seconds for a step with plain recursion."""
-        batch = self.batches()[0]
-        name = type(self.model).__name__.lower()
-        if isinstance(self.model, PossibleWorldNet):
-            worlds = self.model.draw_worlds(1, self.model.n_worlds())
-            net = self.model
-            return best_time(
-                lambda: self.learn(all_worlds(recursion.possibleworldnet(net, batch, worlds))), 2
-            )
-        return best_time(lambda: self.learn(getattr(recursion, name)(self.model, batch)), 2)
+        """Seconds for a step with plain recursion, the mean over the same batches."""
+
+        def run(batch: Batch) -> None:
+            if isinstance(self.model, PossibleWorldNet):
+                worlds = self.model.draw_worlds(1, self.model.n_worlds())
+                self.learn(all_worlds(recursion.possibleworldnet(self.model, batch, worlds)))
+            else:
+                name = type(self.model).__name__.lower()
+                self.learn(getattr(recursion, name)(self.model, batch))
+
+        return sum(best_time(partial(run, batch), 2) for batch in self.batches()) / BATCHES
+
+    def largest(self) -> str:
+        """The operations of torch that take most of a step, and their shares."""
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+            for batch in self.batches():
+                self.trainer.train_step(batch, LABELS)
+        events = profile.key_averages()
+        total = sum(event.self_cpu_time_total for event in events)
+        top = sorted(events, key=lambda event: -event.self_cpu_time_total)[:3]
+        return ", ".join(
+            f"`{event.key.removeprefix('aten::')}` {event.self_cpu_time_total / total:.0%}"
+            for event in top
+        )
 
     def flops(self) -> float:
         """What the paper's formulas need for a step, forward and backward: matrix products only."""
@@ -159,7 +176,11 @@ def convolutions(data: Dataset) -> str:
     for batch in batches:
         torch.testing.assert_close(padded(model, batch), model(batch))
     step = bench.step()
-    plain = best_time(lambda: [bench.learn(padded(model, b)) for b in bench.batches()], 5) / BATCHES
+
+    def run(batch: Batch) -> None:
+        bench.learn(padded(model, batch))
+
+    plain = sum(best_time(partial(run, batch), 5) for batch in batches) / BATCHES
     return f"- convnet: **{plain / step:.1f} times** the speed of convolving padded sequences."
 
 
@@ -201,7 +222,7 @@ def evaluate_alone(model: Model, forest: Forest) -> torch.Tensor:
 
 def by_length() -> str:
     """Milliseconds to evaluate formulas of more and more operators in 128 worlds."""
-    found = []
+    times = []
     model = made("possibleworldnet").eval()
     for operators in (250, 500, 1000, 2000):
         code = [4]
@@ -210,13 +231,16 @@ def by_length() -> str:
         forest = Forest(np.array(code, np.uint8), np.array([0, len(code)]))
         with torch.no_grad():
             taken = best_time(partial(evaluate_alone, model, forest), 5)
-        found.append(f"{operators} operators {1e3 * taken:.0f} ms")
-    return ", ".join(found)
+        times.append(f"{operators} operators {1e3 * taken:.0f} ms")
+    return ", ".join(times)
 
 
 def preparation(data: Dataset) -> list[str]:
-    """The share of a training step that goes into preparing the batch."""
-    lines = ["| network | pairs/s | preparing a batch |", "| --- | ---: | ---: |"]
+    """The share of a training step that goes into preparing the batch, and the largest others."""
+    lines = [
+        "| network | pairs/s | preparing a batch | largest operations |",
+        "| --- | ---: | ---: | --- |",
+    ]
     view_of = {name: view for view, names in VIEWS.items() for name in names}
     for name in names():
         bench = Bench(
@@ -225,7 +249,7 @@ def preparation(data: Dataset) -> list[str]:
         step = bench.step(5)
         view = view_of.get(name)
         share = f"{bench.preparing(view) / step:.1%}" if view else "-"
-        lines.append(f"| {name} | {64 / step:,.0f} | {share} |")
+        lines.append(f"| {name} | {64 / step:,.0f} | {share} | {bench.largest()} |")
     return lines
 
 

@@ -75,18 +75,18 @@ def by_worlds_evaluated(data: Path) -> dict[str, dict[str, float]]:
     torch.set_num_threads(1)
     network = possibleworlds.load("possibleworldnet")
     rows = Dataset(read(data / "validate.txt"))
-    found = {}
+    by_number = {}
     for n in (*WORLDS, 512, 1024):
         right = network.evaluate(rows, worlds=n).accuracy
-        found[str(n)] = {"network": right, "sampling": sampled(data / "validate.txt", n)}
-    return found
+        by_number[str(n)] = {"network": right, "sampling": sampled(data / "validate.txt", n)}
+    return by_number
 
 
-def draw(found: dict[str, Any]) -> None:
+def draw(results: dict[str, Any]) -> None:
     """The two figures."""
     colours = plt.get_cmap("viridis")
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for i, (n, run) in enumerate(found["studies"]["worlds"].items()):
+    for i, (n, run) in enumerate(results["studies"]["worlds"].items()):
         steps = [line["step"] for line in run["history"]]
         errors = [100 * (1 - line["validation"]) for line in run["history"]]
         shade = colours(0.95 * i / (len(WORLDS) - 1))
@@ -103,9 +103,9 @@ def draw(found: dict[str, Any]) -> None:
     left.set_yticks([0.3, 1, 3, 10, 30], ["0.3", "1", "3", "10", "30"], minor=False)
     left.minorticks_off()
     left.set_xlim(right=1.24 * steps[-1])
-    evaluated = found["by_worlds_evaluated"]
+    evaluated = results["by_worlds_evaluated"]
     for name, style in (("network", "o-"), ("sampling", "k:")):
-        values = [100 * found[name] for found in evaluated.values()]
+        values = [100 * accuracies[name] for accuracies in evaluated.values()]
         label = "worlds" if name == "network" else "random rows of the truth table"
         right.plot([int(n) for n in evaluated], values, style, label=label)
     right.legend(frameon=False)
@@ -121,7 +121,7 @@ def draw(found: dict[str, Any]) -> None:
 
     figure, axes = plt.subplots(figsize=(5, 3.6), layout="constrained")
     for name, style in (("with the prior", "o-"), ("without", "s--")):
-        runs = {k: found["studies"]["size of a world"][f"{k}, {name}"] for k in SIZES}
+        runs = {k: results["studies"]["size of a world"][f"{k}, {name}"] for k in SIZES}
         values = [100 * run["history"][-1]["validation"] for run in runs.values()]
         axes.plot(list(SIZES), values, style, label=name)
     axes.set(xlabel="k, numbers in a world", ylabel="validation accuracy, %", xscale="log")
@@ -155,27 +155,27 @@ def main() -> None:
     out, epochs = arguments.out, arguments.epochs
     command = [sys.executable, "-m", "possibleworlds", "generate", str(out / "data")]
     subprocess.run(command, check=True)
-    wanted = studies()
-    jobs = [settings for runs in wanted.values() for settings in runs.values()]
+    planned = studies()
+    jobs = [settings for runs in planned.values() for settings in runs.values()]
     distinct = {json.dumps(job, sort_keys=True): job for job in jobs}
     with ThreadPoolExecutor(arguments.processes) as pool:
         trained = pool.map(lambda job: train(job, epochs, out), distinct.values())
         by_settings = dict(zip(distinct, trained, strict=True))
-    found = {
+    results = {
         "command": f"python benchmarks/worlds.py --epochs {epochs:g}",
         "studies": {
             question: {
                 name: by_settings[json.dumps(settings, sort_keys=True)]
                 for name, settings in runs.items()
             }
-            for question, runs in wanted.items()
+            for question, runs in planned.items()
         },
         "by_worlds_evaluated": by_worlds_evaluated(out / "data"),
     }
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    draw(found)
-    for question, runs in found["studies"].items():
-        replace_part("worlds.md", question, table(runs, question, found["by_worlds_evaluated"]))
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    draw(results)
+    for question, runs in results["studies"].items():
+        replace_part("worlds.md", question, table(runs, question, results["by_worlds_evaluated"]))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,10 @@ from hypothesis import strategies as st
 
 from possibleworlds.logic import Formula
 
+# A shell lets commands in the background ignore Ctrl-C, and tests send it to their children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
 

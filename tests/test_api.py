@@ -82,7 +82,7 @@ def test_pairs_in_memory_train_as_files_do(pairs: pw.Pairs, tmp_path: Path) -> N
             ours, first = (load_file(tmp_path / folder / str(file)) for folder in (name, "a"))
             assert ours.keys() == first.keys()
             assert all(torch.equal(ours[key], first[key]) for key in ours)
-    with pytest.raises(pw.UserError, match="holds a run"):
+    with pytest.raises(pw.UserError, match="holds a run already; choose another folder"):
         in_memory.save(tmp_path / "a")
     again = pw.train("treenet", data, out=tmp_path / "a", resume=True, **QUICK)
     assert again.metrics.step == in_memory.metrics.step
@@ -149,6 +149,7 @@ def test_without_a_validation_set_some_tuples_are_held_out(pairs: pw.Pairs) -> N
         ({"model": "nonsense"}, "no network called"),
         ({"epochs": 3, "minutes": 5}, "epochs and minutes both"),
         ({"colour": 3}, "no setting 'colour'"),
+        ({"epoch": 3}, "no setting 'epoch'; it has .*size, and its training .*epochs"),
         ({"size": "large"}, "size='large': not int"),
         ({"train": 3}, "train must be pairs"),
         ({"validate": [1]}, "validate must be pairs"),

@@ -27,6 +27,18 @@ two, which are its users."""
 HEAVY = {"torch", "safetensors", "matplotlib", "ray"}
 
 
+REPOSITORY = Path(__file__).parent.parent
+SHARED = {
+    *("entails", "evaluate", "export", "generate", "load", "tasks", "train", "verify"),
+    *("scores", "world_gradients"),
+    *("all_four", "app", "T", "R"),
+}
+"""Top-level names that mean the same wherever they are defined: functions of the public API and
+the commands that call them, what both engines compute, and what a tool finds by its name."""
+VAGUE = {"found", "given", "asked", "wanted", "seen"}
+"""Names that tell how a value came about instead of what it is."""
+
+
 def name_of(path: Path) -> str:
     """The dotted name of a module, without the package's own: `logic.syntax`, `cli`, and `` for
     the package itself."""
@@ -108,3 +120,46 @@ def test_no_two_modules_import_each_other() -> None:
         for name in ready:
             del remaining[name]
     assert not remaining, f"a cycle among {sorted(remaining)}"
+
+
+def assigned_names(tree: ast.AST) -> Iterator[str]:
+    """The name of every variable, parameter, function and class that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples"])
+def test_names_say_what_a_value_is(folder: str) -> None:
+    for path in (REPOSITORY / folder).rglob("*.py"):
+        names = {name.lower() for name in assigned_names(ast.parse(path.read_text("utf-8")))}
+        assert not names & VAGUE, path
+
+
+def top_level_names(tree: ast.Module) -> Iterator[str]:
+    """The public names that a module itself defines at its top level."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for inner in (node for target in targets for node in ast.walk(target)):
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    yield inner.id
+
+
+def test_a_name_means_one_thing() -> None:
+    modules: dict[str, set[str]] = {}
+    for path in MODULES:
+        for name in top_level_names(ast.parse(path.read_text("utf-8"))):
+            modules.setdefault(name, set()).add(name_of(path))
+    several = {
+        name: places
+        for name, places in modules.items()
+        if len(places) > 1 and not name.startswith("_") and name not in SHARED
+    }
+    assert not several

@@ -165,9 +165,9 @@ def test_verify_names_what_is_wrong(small: Path, tmp_path: Path) -> None:
     done = run("verify", str(bad))
     assert done.returncode == 1
     assert f"{bad}:5: label: the label is 0, but A entails B" in done.stdout
-    found = [json.loads(line) for line in run("verify", str(bad), "--json").stdout.splitlines()]
-    assert found[0]["check"] == "label"
-    assert found[-1]["problems"]["label"] == 1
+    results = [json.loads(line) for line in run("verify", str(bad), "--json").stdout.splitlines()]
+    assert results[0]["check"] == "label"
+    assert results[-1]["problems"]["label"] == 1
 
 
 def test_stats_of_a_file(small: Path, tmp_path: Path) -> None:

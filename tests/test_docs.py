@@ -58,13 +58,13 @@ COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 def commands(page: Path) -> list[list[str]]:
     """Every `$ possibleworlds ...` of a page, in words."""
-    found = []
+    typed = []
     for block in blocks(page, "console"):
         joined = block.replace("\\\n", " ")
         for line in joined.splitlines():
             if line.startswith("$ possibleworlds "):
-                found.append(shlex.split(line[2:].split(" > ")[0], comments=True)[1:])
-    return found
+                typed.append(shlex.split(line[2:].split(" > ")[0], comments=True)[1:])
+    return typed
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -40,17 +40,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def kernels(wheel: Path) -> list[str]:
-    return [name for name in zipfile.ZipFile(wheel).namelist() if "_kernel.abi3" in name]
+    return sorted(name for name in zipfile.ZipFile(wheel).namelist() if ".abi3." in name)
 
 
 @pytest.mark.skipif(os.name == "nt" or not shutil.which("cc"), reason="needs a C compiler")
-def test_the_wheel_has_the_kernel_and_serves_all_versions_of_python(wheel: Path) -> None:
-    assert kernels(wheel) == ["possibleworlds/models/trees/_kernel.abi3.so"]
+def test_the_wheel_has_the_kernels_and_serves_all_versions_of_python(wheel: Path) -> None:
+    assert kernels(wheel) == [
+        "possibleworlds/data/_native.abi3.so",
+        "possibleworlds/models/trees/_kernel.abi3.so",
+    ]
     assert "-cp311-abi3-" in wheel.name
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the compiler is named otherwise")
-def test_the_wheel_is_built_without_the_kernel_where_the_compiler_fails(tmp_path: Path) -> None:
+def test_the_wheel_is_built_without_the_kernels_where_the_compiler_fails(tmp_path: Path) -> None:
     assert kernels(build_wheel(tmp_path, CC="false")) == []
 
 
@@ -156,7 +159,11 @@ def test_the_page_of_files_lists_every_module() -> None:
     package = ROOT / "src" / "possibleworlds"
     modules = {
         path.relative_to(package).as_posix()
-        for path in [*package.rglob("*.py"), *package.glob("playground/*.js")]
+        for path in [
+            *package.rglob("*.py"),
+            *package.glob("data/*.c"),
+            *package.glob("playground/*.js"),
+        ]
         if path.name not in ("__init__.py", "__main__.py") and path.parent.name != "lm_eval"
     }
     assert listed - {"__init__.py", "parallel/__init__.py"} == modules

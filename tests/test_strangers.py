@@ -12,11 +12,25 @@ import pytest
 
 import possibleworlds as pw
 from possibleworlds import storage
+from possibleworlds.cli.report import pretrained_copy
+from possibleworlds.data.files import read_pairs
+from possibleworlds.data.plots import plot_distributions
 from possibleworlds.data.published import fetch
 from possibleworlds.data.splits import MANIFEST, read_manifest
+from possibleworlds.data.statistics import file_statistics
 from possibleworlds.errors import StorageError, UserError
-from possibleworlds.experiments.grid import Budget, Candidate, Plan, Rung, complete
-from possibleworlds.experiments.sweep import SWEEP, NetworkRecord, SearchRequest, SweepRecord
+from possibleworlds.experiments.grid import Budget, Candidate, Rung, SearchPlan, with_defaults
+from possibleworlds.experiments.reproduce import holds
+from possibleworlds.experiments.sweep import (
+    SWEEP,
+    NetworkRecord,
+    SearchRequest,
+    SweepRecord,
+    read_searches,
+)
+from possibleworlds.integrations.cards import split_names
+from possibleworlds.integrations.chat import Endpoint, ReplyCache
+from possibleworlds.language.item import Item
 from possibleworlds.models.registry import resolve
 from possibleworlds.training.batches import MAX_LENGTH, Dataset
 from possibleworlds.training.checkpoint import load_tensors
@@ -69,6 +83,32 @@ def test_a_symlink_is_not_written_through(tmp_path: Path) -> None:
     assert not (tmp_path / "x.json").is_symlink()
 
 
+def test_figures_and_copies_are_not_written_through_a_symlink(tmp_path: Path) -> None:
+    theirs, data, out = tmp_path / "theirs", tmp_path / "data.txt", tmp_path / "report"
+    theirs.write_text("precious")
+    data.write_text("(p&q),p,1,1,1,1\n")
+    copy = out / "pretrained" / "linear-bow"
+    copy.mkdir(parents=True)
+    written = [tmp_path / "plot.png", copy / "run.json", copy / "model.safetensors"]
+    for path in written:
+        path.symlink_to(theirs)
+    plot_distributions(file_statistics(read_pairs(data)), written[0])
+    assert pretrained_copy(Path("linear-bow"), out) == copy
+    assert theirs.read_text() == "precious"
+    assert not any(path.is_symlink() for path in written)
+
+
+def test_a_damaged_mark_of_what_was_verified_does_not_count(tmp_path: Path) -> None:
+    mark, pipe = tmp_path / "mark", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    mark.write_bytes(b"\xff")
+    assert not holds(mark, "a")
+    assert not holds(pipe, "a")
+    assert not holds(tmp_path / "missing", "a")
+    mark.write_text("a")
+    assert holds(mark, "a")
+
+
 def test_files_that_were_never_completed_are_removed(tmp_path: Path) -> None:
     names: list[str] = []
 
@@ -113,6 +153,9 @@ def test_what_is_too_large_or_no_file_is_refused(tmp_path: Path) -> None:
         Dataset(pw.Pairs.of([("p" + "~" * MAX_LENGTH, "p", 0)]))
 
 
+ITEM = pw.tasks()[0].to_json()
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -129,6 +172,18 @@ def test_what_is_too_large_or_no_file_is_refused(tmp_path: Path) -> None:
         lambda: pw.read(3),
         lambda: pw.load(3),
         lambda: pw.paper_splits(scale="a"),
+        lambda: pw.read(__file__, rows=-1),
+        lambda: pw.read(__file__, rows="a"),
+        lambda: pw.tasks(size=10**18),
+        lambda: pw.score("yes", 3),
+        lambda: Item.from_json({**ITEM, "kind": "x"}),
+        lambda: Item.from_json({**ITEM, "min_operators": float("inf")}),
+        lambda: Endpoint(3, "m").validate(),  # type: ignore[arg-type]
+        lambda: Endpoint("http://a/v1", "m", concurrency="x").validate(),  # type: ignore[arg-type]
+        lambda: Endpoint("http://a/v1", "m", temperature=float("nan")).validate(),
+        lambda: ReplyCache(3),  # type: ignore[arg-type]
+        lambda: split_names([Path("a\nb.txt")]),
+        lambda: split_names([Path("a: b.txt")]),
     ],
 )
 def test_wrong_types_are_named(call: Any) -> None:
@@ -149,6 +204,25 @@ def test_a_damaged_lock_is_no_traceback(text: str, tmp_path: Path) -> None:
     for message in storage.held_locks(tmp_path).values():
         assert isinstance(message, dict)
     assert storage.last_lock_number(tmp_path / "x") == 0
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "../../x", "\0", "", "a\nb"])
+def test_a_sweep_names_only_networks(name: str, tmp_path: Path) -> None:
+    plan = SearchPlan(
+        with_defaults(resolve("treenet"), {}),
+        [Rung(1, 1, 5)],
+        [Candidate({}, [1.0], [1.0])],
+        0,
+        24,
+        1.0,
+    )
+    network = NetworkRecord(SearchRequest(Budget(9.0, "epochs"), 10.0, 0), plan, None)
+    record = asdict(SweepRecord({}, 8, {"treenet": network}))
+    storage.write_json(
+        tmp_path / SWEEP, {**record, "networks": {name: record["networks"]["treenet"]}}
+    )
+    with pytest.raises(UserError, match="is not the name of a network"):
+        read_searches(tmp_path)
 
 
 def test_damaged_files_of_json(tmp_path: Path) -> None:
@@ -200,8 +274,8 @@ def test_a_pipe_in_the_place_of_a_file_is_no_file(command: str, tmp_path: Path) 
 
 
 def write_sweep(folder: Path) -> None:
-    base = complete(resolve("linear-bow"), {})
-    plan = Plan(base, [Rung(1, 1, 5)], [Candidate({}, [1.0], [1.0])], 0, 24, 1.0)
+    base = with_defaults(resolve("linear-bow"), {})
+    plan = SearchPlan(base, [Rung(1, 1, 5)], [Candidate({}, [1.0], [1.0])], 0, 24, 1.0)
     request = SearchRequest(Budget(9.0, "epochs"), 10.0, 0)
     record = SweepRecord({"train.txt": "a"}, 80, {"linear-bow": NetworkRecord(request, plan, None)})
     (folder / "locks").mkdir(parents=True)

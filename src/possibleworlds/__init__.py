@@ -169,3 +169,8 @@ __all__ = [
     "to_text",
     "train",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the public names, which is what tab completion offers."""
+    return [*__all__, "__version__"]

@@ -33,9 +33,9 @@ def shortened(text: str, most: int = SHOWN) -> str:
     return printable(text[:most]) + ("..." if len(text) > most else "")
 
 
-def quoted(given: object) -> str:
-    """What a user gave, for an error: as Python would write it, and not all of it."""
-    return shortened(repr(given[: SHOWN + 1] if isinstance(given, str) else given))
+def quoted(value: object) -> str:
+    """A value that a user gave, for an error: as Python would write it, and not all of it."""
+    return shortened(repr(value[: SHOWN + 1] if isinstance(value, str) else value))
 
 
 def reason(error: BaseException) -> str:

@@ -34,9 +34,9 @@ TABLE_2: dict[str, dict[str, float]] = {
 }
 """Accuracy in percent on each split but train, by the name of the network."""
 
-Line = tuple[float, float, float, int, float, float, float, int]
+FeatureLine = tuple[float, float, float, int, float, float, float, int]
 
-TABLE_3: dict[str, Line] = {
+TABLE_3: dict[str, FeatureLine] = {
     "length": (6.62, 6.45, 70.6, 9, 8.33, 8.28, 304.9, 16),
     "num(~)": (1.47, 1.33, 309.4, 8, 1.77, 1.91, 139.0, 9),
     "num(&)": (1.52, 1.33, 308.6, 8, 1.70, 1.94, 134.0, 11),
@@ -54,7 +54,7 @@ TABLE_3: dict[str, Line] = {
 }
 """The naive method, 50,000 rows: A+, A-, chi-squared, degrees of freedom, then the same for B."""
 
-TABLE_4: dict[str, Line] = {
+TABLE_4: dict[str, FeatureLine] = {
     "length": (6.33, 6.33, 0.0, 9, 6.38, 6.38, 0.0, 16),
     "num(~)": (1.42, 1.42, 0.0, 9, 1.26, 1.26, 0.0, 8),
     "num(&)": (1.63, 1.63, 0.0, 7, 1.16, 1.16, 0.0, 7),
@@ -72,7 +72,7 @@ TABLE_4: dict[str, Line] = {
 }
 """The preferred method, 50,000 rows."""
 
-NEW_VARIABLES = {"naive": (0.80, 1.39, 3308.1, 8), "fourtuples": (1.25, 1.60, 922.1, 8)}
+NEW_VARIABLES_IN_B = {"naive": (0.80, 1.39, 3308.1, 8), "fourtuples": (1.25, 1.60, 922.1, 8)}
 """Mean number of variables of B that A lacks, for positives and negatives; chi-squared, df."""
 
 SAMPLING_ON_HARD = {32: 0.759, 64: 0.865, 128: 0.934, 256: 0.972}

@@ -10,13 +10,13 @@ from possibleworlds.data.files import (
     format_rows,
     from_published,
     parse_line,
-    published,
     raw_lines,
     read_pairs,
 )
 from possibleworlds.data.heuristics import heuristics
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, parse, to_text
+from possibleworlds.logic.syntax import to_published
 from possibleworlds.storage import atomic_write, exclusive_folder
 from tests.conftest import DATA_FORMULAS
 
@@ -24,8 +24,8 @@ from tests.conftest import DATA_FORMULAS
 @given(DATA_FORMULAS)
 def test_the_published_form_is_the_same_everywhere(rpn: str) -> None:
     formula = Formula(tuple(rpn))
-    assert published(rpn) == to_text(formula, "published")
-    assert from_published(published(rpn)) == rpn
+    assert to_published(rpn) == to_text(formula, "published")
+    assert from_published(to_published(rpn)) == rpn
 
 
 @given(DATA_FORMULAS, DATA_FORMULAS, st.sampled_from([0, 1]))
@@ -167,9 +167,9 @@ def test_literals_agree_with_a_plain_negation_normal_form(rpn: str) -> None:
         left = walk(f.children[0], positive if f.root != ">" else not positive)
         return left | walk(f.children[1], positive)
 
-    found = walk(Formula(tuple(rpn)), True)
-    plain = sum(BIT[name] for name, positive in found if positive)
-    negated = sum(BIT[name] for name, positive in found if not positive)
+    signed = walk(Formula(tuple(rpn)), True)
+    plain = sum(BIT[name] for name, positive in signed if positive)
+    negated = sum(BIT[name] for name, positive in signed if not positive)
     assert literals(rpn) == (plain, negated)
 
 

@@ -67,6 +67,8 @@ def test_no_formula_of_training_is_in_another_split() -> None:
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(UserError, match="variables 0-3"):
         pw.generate(rows=4, variables=(0, 3))
+    with pytest.raises(UserError, match=r"variables must be the fewest and the most, .* not 5"):
+        pw.generate(rows=4, variables=5)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="operators 3-1"):
         pw.stream(operators=(3, 1))
     with pytest.raises(UserError, match="'magic' is not a method"):

@@ -39,16 +39,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         name = self.path.rpartition("/")[2]
-        wanted = self.headers["Range"]
-        self.server.requests.append((name, wanted))
+        byte_range = self.headers["Range"]
+        self.server.requests.append((name, byte_range))
         by_name = {NAMES_THERE.get(name, name): content for name, content in CONTENT.items()}
         if name not in by_name or "nowhere" in self.path:
             self.send_error(404)
             return
         content = by_name[name].upper() if self.server.spoiled else by_name[name]
         start = 0
-        if wanted and self.server.takes_ranges:
-            start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1])
+        if byte_range and self.server.takes_ranges:
+            start = int(re.fullmatch(r"bytes=(\d+)-", byte_range)[1])
             if start >= len(content):
                 self.send_error(416)
                 return

@@ -14,17 +14,17 @@ def sampled(seed: int, operators: list[int], variables: list[int]) -> list[str]:
     rng = np.random.default_rng(seed)
     codes = sample_codes(rng, np.array(operators), np.array(variables))
     names = ["abcdefghijklmnopqrstuvwxyz"[:count] for count in variables]
-    return spell(codes, names)
+    return " ".join(spell(codes, names)).split()
 
 
 @given(
     st.integers(0, 1000), st.lists(st.tuples(st.integers(0, 30), st.integers(1, 26)), min_size=1)
 )
 def test_formulas_have_the_operators_and_variables_asked_for(
-    seed: int, wanted: list[tuple[int, int]]
+    seed: int, sizes: list[tuple[int, int]]
 ) -> None:
-    rpns = sampled(seed, [n for n, _ in wanted], [v for _, v in wanted])
-    for rpn, (operators, variables) in zip(rpns, wanted, strict=True):
+    rpns = sampled(seed, [n for n, _ in sizes], [v for _, v in sizes])
+    for rpn, (operators, variables) in zip(rpns, sizes, strict=True):
         formula = Formula(tuple(rpn))
         assert formula.operators == operators
         assert set(formula.variables) <= set("abcdefghijklmnopqrstuvwxyz"[:variables])
@@ -47,7 +47,7 @@ def test_words_hold_the_truth_table(seed: int, variables: int, operators: int) -
     rng = np.random.default_rng(seed)
     codes = sample_codes(rng, np.full(3, operators), np.full(3, variables))
     names = "abcdefghi"[:variables]
-    rpns = spell(codes, [names] * 3)
+    rpns = spell(codes, [names])[0].split()
     rows = 1 << max(6, variables)
     columns = dict(zip(names, table_columns(max(6, variables)), strict=False))
     for rpn, words in zip(rpns, truth_words(codes, table_words(max(6, variables))), strict=True):

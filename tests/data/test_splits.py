@@ -47,7 +47,7 @@ def test_the_paper_preset_is_the_papers() -> None:
         ("test_exam", 2 * len(ENTAILMENTS), (1, 10), (1, 10), 0, "exam"),
         ("train", 100_000, (1, 10), (1, 10), 0.1, "fourtuples"),
         ("validate", 5_000, (1, 10), (1, 10), 0.1, "fourtuples"),
-        ("test_easy", 5_000, (1, 10), (1, 10), 0.1, "fourtuples"),
+        ("test_easy", 5_000, (1, 10), (1, 10), 0.2, "fourtuples"),
         ("test_hard", 5_000, (1, 10), (15, 20), 0, "fourtuples"),
         ("test_big", 5_000, (1, 16), (11, 30), -0.2, "fourtuples"),
         ("test_massive", 2_230, (20, 26), (20, 30), 0, "mutated"),
@@ -269,6 +269,7 @@ def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:
         (Split("x", 6), "6 rows"),
         (Split("x", 0), "0 rows"),
         (Split("x", 4, tilt=1.0), "tilt 1.0"),
+        (Split("x", 4, operator_tilt=-1.0), "tilt -1.0"),
         (Split("x", 4, search_rows=-1), "search_rows"),
     ]:
         with pytest.raises(UserError, match=problem):
@@ -283,11 +284,11 @@ def test_more_rows_than_there_are_is_said_not_tried_for_ever(tmp_path: Path) -> 
 
 
 @given(st.lists(st.lists(st.integers(1, 60), max_size=4), max_size=30))
-def test_seen_is_a_set(units: list[list[int]]) -> None:
-    seen, expected = KeySet(120), set[int]()
+def test_a_key_set_is_a_set(units: list[list[int]]) -> None:
+    keys, expected = KeySet(120), set[int]()
     for unit in units:
         new = len(set(unit)) == len(unit) and expected.isdisjoint(unit)
-        assert seen.add_new(unit) == new
+        assert keys.add_new(unit) == new
         if new:
             expected.update(unit)
-    assert {key for key in seen.slots if key} == expected
+    assert {key for key in keys.slots if key} == expected

@@ -25,13 +25,13 @@ def pair(a: str, b: str, label: int) -> Pair:
 
 def test_features_are_the_papers() -> None:
     values = features("".join(parse("~(p & ~q) -> (p | q)").rpn))
-    found = dict(zip(FEATURES, values, strict=True))
-    assert found["length"] == 9
-    assert [found[f"num({op})"] for op in "~&|>"] == [2, 1, 1, 1]
-    assert [found[f"num_at(0,{op})"] for op in "~&|>"] == [0, 0, 0, 1]
-    assert [found[f"num_at(1,{op})"] for op in "~&|>"] == [1, 0, 1, 0]
-    assert [found[f"num_at(2,{op})"] for op in "~&|>"] == [0, 1, 0, 0]
-    assert found["#sat"] == 3
+    by_name = dict(zip(FEATURES, values, strict=True))
+    assert by_name["length"] == 9
+    assert [by_name[f"num({op})"] for op in "~&|>"] == [2, 1, 1, 1]
+    assert [by_name[f"num_at(0,{op})"] for op in "~&|>"] == [0, 0, 0, 1]
+    assert [by_name[f"num_at(1,{op})"] for op in "~&|>"] == [1, 0, 1, 0]
+    assert [by_name[f"num_at(2,{op})"] for op in "~&|>"] == [0, 1, 0, 0]
+    assert by_name["#sat"] == 3
 
 
 def test_chi_squared() -> None:
@@ -50,12 +50,12 @@ def test_table_1() -> None:
 
 def test_sampling_refutes_with_the_chance_it_should() -> None:
     rows = [pair("p & q & r & s & t", "u", 0)] * 2000
-    found = {count: refuted for count, refuted, _ in file_statistics(rows).sampling()}
-    for count, refuted in found.items():
+    refuted_by_count = {count: refuted for count, refuted, _ in file_statistics(rows).sampling()}
+    for count, refuted in refuted_by_count.items():
         assert refuted == pytest.approx(1 - (1 - 1 / 64) ** count, abs=0.035)
     mixed = file_statistics([*rows, *[pair("p", "p", 1)] * 2000])
     assert [accuracy for *_, accuracy in mixed.sampling()] == pytest.approx(
-        [(1 + refuted) / 2 for refuted in found.values()]
+        [(1 + refuted) / 2 for refuted in refuted_by_count.values()]
     )
 
 
@@ -90,8 +90,8 @@ def test_the_estimate_on_the_published_hard_set_is_near_the_papers(official: Pat
 
 
 def test_table_1_of_the_published_sets(official: Path) -> None:
-    found = {f.stem: split_statistics(read_pairs(f)) for f in data_files([official])}
-    assert found["validate"].variables == pytest.approx(5.18, abs=0.005)
-    assert found["test_easy"].table_rows == pytest.approx(81.0, abs=0.05)
-    assert found["test_hard"].operators == pytest.approx(17.5, abs=0.05)
-    assert found["validate"].length == pytest.approx(13.0, abs=0.1)
+    lines = {f.stem: split_statistics(read_pairs(f)) for f in data_files([official])}
+    assert lines["validate"].variables == pytest.approx(5.18, abs=0.005)
+    assert lines["test_easy"].table_rows == pytest.approx(81.0, abs=0.05)
+    assert lines["test_hard"].operators == pytest.approx(17.5, abs=0.05)
+    assert lines["validate"].length == pytest.approx(13.0, abs=0.1)

@@ -6,7 +6,7 @@ import pytest
 from possibleworlds.data.files import data_files, format_rows, from_published
 from possibleworlds.data.pairs import Pair
 from possibleworlds.data.splits import generate_folder, paper_layout
-from possibleworlds.data.verify import Problem, Summary, one_sided, unbalanced, verify
+from possibleworlds.data.verify import FileProblem, Summary, one_sided, unbalanced, verify
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +16,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def problems_of(*paths: Path, workers: int = 1) -> list[Problem]:
-    return [found for found in verify(paths, workers) if isinstance(found, Problem)]
+def problems_of(*paths: Path, workers: int = 1) -> list[FileProblem]:
+    return [result for result in verify(paths, workers) if isinstance(result, FileProblem)]
 
 
 def edited(data: Path, to: Path, line: int, edit: list[str]) -> Path:
@@ -32,9 +32,9 @@ def row(data: Path, line: int, file: str = "train.txt") -> str:
 
 
 def test_what_we_generate_has_no_problem(data: Path) -> None:
-    found = list(verify(data_files([data]), workers=2))
-    assert all(isinstance(summary, Summary) for summary in found)
-    forms = {s.path.stem: s.structure for s in found if isinstance(s, Summary)}
+    results = list(verify(data_files([data]), workers=2))
+    assert all(isinstance(summary, Summary) for summary in results)
+    forms = {s.path.stem: s.structure for s in results if isinstance(s, Summary)}
     assert forms["train"] == "4-tuples"
     assert forms["test_massive"] == forms["test_exam"] == "mutated pairs"
 
@@ -43,10 +43,10 @@ def test_a_flipped_label_is_named(data: Path, tmp_path: Path) -> None:
     a, b, label, *rest = row(data, 7).split(",")
     flipped = ",".join([a, b, str(1 - int(label)), *rest])
     path = edited(data, tmp_path / "flipped.txt", 7, [flipped])
-    found = problems_of(path)
-    assert ("label", 7) in {(p.check, p.line) for p in found}
-    assert {p.check for p in found} == {"label", "balance", "structure"}
-    assert [p.line for p in found if p.check == "label"] == [7]
+    problems = problems_of(path)
+    assert ("label", 7) in {(p.check, p.line) for p in problems}
+    assert {p.check for p in problems} == {"label", "balance", "structure"}
+    assert [p.line for p in problems if p.check == "label"] == [7]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -59,9 +59,9 @@ def test_a_missing_row_breaks_one_four_tuple_not_all_that_follow(
     data: Path, tmp_path: Path
 ) -> None:
     path = edited(data, tmp_path / "missing.txt", 6, [])
-    found = problems_of(path)
-    assert {p.line for p in found if p.check == "structure"} == {5, 6, 7}
-    assert [p.check for p in found if p.line == 0] == ["balance"]
+    problems = problems_of(path)
+    assert {p.line for p in problems if p.check == "structure"} == {5, 6, 7}
+    assert [p.check for p in problems if p.line == 0] == ["balance"]
 
 
 def test_a_duplicate_up_to_renaming_is_named(data: Path, tmp_path: Path) -> None:
@@ -77,9 +77,11 @@ def test_a_leak_between_files_is_named(data: Path, tmp_path: Path) -> None:
     leak = tmp_path / "validate.txt"
     rows = (data / "validate.txt").read_text() + "".join(row(data, n) for n in (9, 10, 11, 12))
     leak.write_text(rows)
-    found = problems_of(data / "train.txt", leak)
-    assert [(p.path, p.line, p.check) for p in found] == [(leak, 41 + i, "leak") for i in range(4)]
-    assert found[0].message == f"leaks {data / 'train.txt'}:9, up to renaming"
+    problems = problems_of(data / "train.txt", leak)
+    assert [(p.path, p.line, p.check) for p in problems] == [
+        (leak, 41 + i, "leak") for i in range(4)
+    ]
+    assert problems[0].message == f"leaks {data / 'train.txt'}:9, up to renaming"
 
 
 def test_wrong_heuristics_and_empty_files_are_named(data: Path, tmp_path: Path) -> None:
@@ -104,8 +106,8 @@ def test_a_file_that_is_not_what_was_generated_is_named(data: Path, tmp_path: Pa
     copied = shutil.copytree(data, tmp_path / "copied")
     lines = (copied / "train.txt").read_text().splitlines(keepends=True)
     (copied / "train.txt").write_text("".join(lines[:-4]))
-    (found,) = problems_of(*data_files([copied]))
-    assert (found.path, found.check) == (copied / "train.txt", "changed")
+    (problem,) = problems_of(*data_files([copied]))
+    assert (problem.path, problem.check) == (copied / "train.txt", "changed")
 
 
 @pytest.mark.parametrize(
@@ -130,8 +132,8 @@ def test_one_sided_mutated_pairs_are_named(
     assert text == ("" if message.endswith("B* 3") else message)
     path = tmp_path / "mutated.txt"
     path.write_text(format_rows(pairs))
-    found = [(p.line, p.message) for p in problems_of(path) if p.check == "one-sided"]
-    assert found == ([(1, text)] if text else [])
+    problems = [(p.line, p.message) for p in problems_of(path) if p.check == "one-sided"]
+    assert problems == ([(1, text)] if text else [])
 
 
 def test_balance() -> None:
@@ -144,6 +146,6 @@ def test_balance() -> None:
 def test_the_published_sets_pass(official: Path) -> None:
     # the exam states no heuristics: all of them are 0
     files = [file for file in data_files([official]) if file.stem != "test_exam"]
-    found = list(verify(files, workers=2))
-    assert not [p for p in found if isinstance(p, Problem)]
-    assert sum(s.rows for s in found if isinstance(s, Summary)) == 18_926
+    results = list(verify(files, workers=2))
+    assert not [p for p in results if isinstance(p, FileProblem)]
+    assert sum(s.rows for s in results if isinstance(s, Summary)) == 18_926

@@ -50,9 +50,9 @@ def run_here(here: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
 
 
 def outcome(sweep: Path) -> dict[str, Any]:
-    """All that a sweep found, without the times it took."""
+    """All that a sweep results, without the times it took."""
     stored = json.loads((sweep / "sweep.json").read_text())
-    found: dict[str, Any] = {name: n["selection"] for name, n in stored["networks"].items()}
+    results: dict[str, Any] = {name: n["selection"] for name, n in stored["networks"].items()}
     for trial in sorted((sweep / "trials").iterdir()):
         if (trial / RUN).exists():
             run = json.loads((trial / RUN).read_text())
@@ -60,8 +60,8 @@ def outcome(sweep: Path) -> dict[str, Any]:
                 del run["metrics"][of_time]
             weights = (trial / run["weights"]).read_bytes()
             evaluation = trial / "evaluation.json"
-            found[trial.name] = run, weights, evaluation.exists() and evaluation.read_text()
-    return found
+            results[trial.name] = run, weights, evaluation.exists() and evaluation.read_text()
+    return results
 
 
 NETWORKS = """

@@ -11,16 +11,16 @@ from possibleworlds.errors import UserError
 from possibleworlds.experiments import scheduler
 from possibleworlds.experiments.grid import (
     Budget,
-    Plan,
-    complete,
+    SearchPlan,
     grid,
     halving_plan,
     halvings,
     paper_plan,
     starting_candidates,
+    with_defaults,
 )
 from possibleworlds.experiments.sweep import Search
-from possibleworlds.experiments.trials import Progress, Result, Trial
+from possibleworlds.experiments.trials import Result, Trial, TrialProgress
 from possibleworlds.models.registry import resolve
 from possibleworlds.records import from_json
 from possibleworlds.training.speed import Speed
@@ -46,7 +46,7 @@ def test_the_whole_grid_is_the_papers(name: str) -> None:
     model = resolve(name)
     points = grid(model)
     assert len(points) == LEARNING * SIZES[name]
-    assert len({json.dumps(complete(model, point)) for point in points}) == len(points)
+    assert len({json.dumps(with_defaults(model, point)) for point in points}) == len(points)
     plan = paper_plan(model, 10.0, 0, [Speed()])
     assert [candidate.overrides for candidate in plan.candidates] == points
     assert [(rung.candidates, rung.seeds) for rung in plan.rungs] == [(len(points), 3)]
@@ -66,10 +66,10 @@ def test_budgets(text: str, seconds: float) -> None:
 @pytest.mark.parametrize("text", ["90s", "10m", "2h", "48h", "2epochs", "300epochs"])
 def test_halving_costs_what_it_may(text: str) -> None:
     model, budget = resolve("lstm"), Budget.parse(text)
-    given = starting_candidates(model, budget, 0)
-    assert given[0] == {}
-    speeds = [Speed(0.5, 1 + i % 5, 0.1) for i in range(len(given))]
-    plan = halving_plan(model, budget, 0, given, speeds)
+    points = starting_candidates(model, budget, 0)
+    assert points[0] == {}
+    speeds = [Speed(0.5, 1 + i % 5, 0.1) for i in range(len(points))]
+    plan = halving_plan(model, budget, 0, points, speeds)
     assert len(plan.candidates) == plan.rungs[0].candidates == 3 ** halvings(budget, 192)
     assert (plan.rungs[-1].candidates, plan.rungs[-1].seeds) == (1, 3)
     if budget.unit == "seconds":
@@ -86,24 +86,24 @@ def test_halving_costs_what_it_may(text: str) -> None:
 
 def test_starting_candidates_are_a_seeded_sample_of_the_grid() -> None:
     model, budget = resolve("treenet"), Budget.parse("2h")
-    given = starting_candidates(model, budget, 5)
-    assert given == starting_candidates(model, budget, 5)
-    assert given != starting_candidates(model, budget, 6)
-    assert len(given) == 27
-    assert all(point in grid(model) for point in given[1:])
-    assert len({json.dumps(complete(model, point)) for point in given}) == 27
+    points = starting_candidates(model, budget, 5)
+    assert points == starting_candidates(model, budget, 5)
+    assert points != starting_candidates(model, budget, 6)
+    assert len(points) == 27
+    assert all(point in grid(model) for point in points[1:])
+    assert len({json.dumps(with_defaults(model, point)) for point in points}) == 27
     assert len(starting_candidates(resolve("linear-bow"), Budget.parse("9999h"), 0)) == 9
 
 
 def test_a_plan_survives_its_file() -> None:
     model, budget = resolve("treenet"), Budget.parse("90epochs")
-    given = starting_candidates(model, budget, 0)
-    plan = halving_plan(model, budget, 0, given, [Speed()] * len(given))
-    assert from_json(json.loads(json.dumps(asdict(plan))), Plan, "plan") == plan
+    points = starting_candidates(model, budget, 0)
+    plan = halving_plan(model, budget, 0, points, [Speed()] * len(points))
+    assert from_json(json.loads(json.dumps(asdict(plan))), SearchPlan, "plan") == plan
 
 
 def trial(**changes: Any) -> Trial:
-    settings = {**complete(resolve("treenet"), {"epochs": 2.0}), **changes}
+    settings = {**with_defaults(resolve("treenet"), {"epochs": 2.0}), **changes}
     return Trial("treenet", settings, 0, {"train.txt": "a", "validate.txt": "b"})
 
 
@@ -127,17 +127,17 @@ def test_the_name_of_a_trial_is_of_all_that_decides_its_result() -> None:
 
 def halving_search(tmp_path: Path) -> Search:
     model, budget = resolve("treenet"), Budget.parse("50epochs")
-    given = starting_candidates(model, budget, 0)
-    assert len(given) == 9
-    plan = halving_plan(model, budget, 0, given, [Speed()] * 9)
+    points = starting_candidates(model, budget, 0)
+    assert len(points) == 9
+    plan = halving_plan(model, budget, 0, points, [Speed()] * 9)
     return Search(tmp_path, "treenet", plan, {"train.txt": "a", "validate.txt": "b"})
 
 
 def give(search: Search, accuracies: dict[int, float | str]) -> None:
     for name, (candidate, _) in search.rungs[-1].items():
-        found = accuracies[candidate]
-        failed = isinstance(found, str)
-        search.results[name] = Result(failure=found) if failed else Result(validation=found)  # type: ignore[arg-type]
+        outcome = accuracies[candidate]
+        failed = isinstance(outcome, str)
+        search.results[name] = Result(failure=outcome) if failed else Result(validation=outcome)  # type: ignore[arg-type]
 
 
 def test_halving_keeps_the_best(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_what_is_left_counts_checkpoints_and_rungs_to_come(tmp_path: Path) -> No
     first = next(iter(search.rungs[0]))
     search.checkpoints[first] = 0.5
     assert sum(whole) - sum(map(sum, search.work_left({}))) == pytest.approx(whole[0] / 2)
-    running = {first: Progress(fraction=0.75)}
+    running = {first: TrialProgress(fraction=0.75)}
     assert search.work_left(running)[0][0] == pytest.approx(whole[0] / 4)
     give(search, dict.fromkeys(range(9), "nan"))
     assert search.pending() == []

@@ -21,7 +21,7 @@ from possibleworlds.paper import TABLE_2
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.parallel.engines import LocalEngine
 from possibleworlds.report.material import Material, ReportRequest
-from possibleworlds.report.report import evaluate, pending_evaluations, write_report
+from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
 from tests.conftest import started, wait_for_file
 from tests.experiments.conftest import command
 
@@ -45,7 +45,7 @@ def finish(work: Reproduction) -> dict[str, bytes]:
 
 def report(work: Reproduction) -> None:
     request = ReportRequest([work.out], work.test_folders, "the command", work.preset.note)
-    evaluate(pending_evaluations(Material(request)), 2, lambda: False, lambda _: None)
+    evaluate_tasks(pending_evaluations(Material(request)), 2, lambda: False, lambda _: None)
     write_report(request, work.out / "report", lambda _: None)
 
 
@@ -62,12 +62,15 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_report_has_it_all(done: Path) -> None:
     text = (done / "report" / "report.md").read_text()
     assert "Everything is tiny." in text
-    found = json.loads((done / "report" / "report.json").read_text())
-    assert [row["model"] for row in found["results"]] == ["mlp-bow", "possibleworldnet"]
-    assert found["results"][0]["seeds"] == [0, 1]
-    assert found["results"][0]["accuracy"].keys() == {"data", "theirs"}
-    assert [row["side"] for row in found["one_sided"]].count("left") == 2
-    assert {row["trained_on"] for row in found["one_sided"]} == {"data (4-tuples)", "naive (naive)"}
+    numbers = json.loads((done / "report" / "report.json").read_text())
+    assert [row["model"] for row in numbers["results"]] == ["mlp-bow", "possibleworldnet"]
+    assert numbers["results"][0]["seeds"] == [0, 1]
+    assert numbers["results"][0]["accuracy"].keys() == {"data", "theirs"}
+    assert [row["side"] for row in numbers["one_sided"]].count("left") == 2
+    assert {row["trained_on"] for row in numbers["one_sided"]} == {
+        "data (4-tuples)",
+        "naive (naive)",
+    }
 
 
 def test_data_are_pruned_against_the_tests(done: Path) -> None:
@@ -89,13 +92,13 @@ def test_nothing_is_done_twice(done: Path) -> None:
 
 
 def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
-    asked = iter([False] * 3 + [True] * 1000)
+    stop_requests = iter([False] * 3 + [True] * 1000)
     work = at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))
     work.make_data(lambda *_: None)
     lengths = work.expected_seconds()
     assert len(lengths) == 8
     assert all(seconds > 0 for seconds in lengths.values())
-    work.stop = lambda: next(asked)
+    work.stop = lambda: next(stop_requests)
     with pytest.raises(StopRequestedError):
         work.train(lengths, lambda *_: None)
     undisturbed = {p.parent.name: p.read_bytes() for p in done.rglob("model-*.safetensors")}
@@ -109,8 +112,8 @@ def test_search_is_part_of_it(tmp_path: Path) -> None:
     assert [search.model for search in searches] == ["linear-bow", "mlp-bow"]
     work.search(searches, lambda: None)
     report(work)
-    found = json.loads((tmp_path / "report" / "report.json").read_text())
-    linear = found["results"][0]
+    numbers = json.loads((tmp_path / "report" / "report.json").read_text())
+    linear = numbers["results"][0]
     assert linear["model"] == "linear-bow"
     assert len(linear["seeds"]) == 3
     assert linear["accuracy"]["data"].keys() == {

@@ -18,12 +18,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from possibleworlds import cli, storage
 from possibleworlds.data.files import TRAINING_FILES
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.grid import Budget, complete
+from possibleworlds.experiments.grid import Budget, with_defaults
 from possibleworlds.experiments.sweep import SearchRequest, plan_searches, selected_runs
 from possibleworlds.experiments.trials import (
-    Progress,
     Result,
     Trial,
+    TrialProgress,
     read_result,
     record_failure,
     run_trial,
@@ -68,11 +68,11 @@ def test_a_sweep_from_plan_to_evaluation(
     assert evaluated == set(selection["seeds"])
     assert selection["validation"] == max(selection["seeds"].values())
     for name in evaluated:
-        found = json.loads((trials[name] / "evaluation.json").read_text())
+        evaluations = json.loads((trials[name] / "evaluation.json").read_text())
         own = {f"{data.name}/{path.stem}" for path in data.glob("*.txt")}
-        assert found.keys() == own | {"elsewhere/validate", "elsewhere/test_easy"}
-        assert found[f"{data.name}/validate"]["accuracy"] == selection["seeds"][name]
-        assert found["elsewhere/test_easy"] == found[f"{data.name}/test_easy"]
+        assert evaluations.keys() == own | {"elsewhere/validate", "elsewhere/test_easy"}
+        assert evaluations[f"{data.name}/validate"]["accuracy"] == selection["seeds"][name]
+        assert evaluations["elsewhere/test_easy"] == evaluations[f"{data.name}/test_easy"]
 
     files = [here / "sweep" / "sweep.json", *(here / "sweep" / "trials").rglob("*.*")]
     before = [path.stat().st_mtime_ns for path in files]
@@ -85,7 +85,7 @@ def test_a_sweep_from_plan_to_evaluation(
         run_here("sweep", PLAIN, *options(data, 48))
 
 
-def middle_of(sweep: Path) -> list[Progress]:
+def middle_of(sweep: Path) -> list[TrialProgress]:
     """The progress of trials at work that have begun and are far from their end."""
     return [now for now in running_trials(sweep).values() if 0.1 < now.fraction < 0.5]
 
@@ -178,8 +178,8 @@ def test_an_evaluation_that_fails_stops_nothing_else(
 
 
 def trial_on(data: Path) -> Trial:
-    given = complete(resolve("linear-bow"), {"epochs": 1.0})
-    return Trial("linear-bow", given, 0, {name: sha256(data / name) for name in TRAINING_FILES})
+    values = with_defaults(resolve("linear-bow"), {"epochs": 1.0})
+    return Trial("linear-bow", values, 0, {name: sha256(data / name) for name in TRAINING_FILES})
 
 
 def test_a_trial_on_which_another_process_stands_still_is_busy(

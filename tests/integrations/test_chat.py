@@ -1,6 +1,10 @@
 """Language models behind a chat endpoint: a real server on this machine, with real faults."""
 
+import contextlib
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +20,7 @@ import pytest
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.integrations import chat
-from possibleworlds.integrations.chat import Endpoint, ReplyCache, evaluate_chat, items_of
+from possibleworlds.integrations.chat import Endpoint, ReplyCache, ask, evaluate_chat, items_of
 from possibleworlds.parallel import StopRequestedError
 
 PAIRS = [Pair("pq&", "q", True), Pair("pq|", "q", False), Pair("p", "pq|", True)]
@@ -120,34 +124,173 @@ def test_faults_that_stay_are_clear_errors(tmp_path: Path) -> None:
     with serving(401) as server, pytest.raises(UserError, match="HTTP 401: busy"):
         evaluate_chat(Endpoint(server.url, "tiny", concurrency=1), PAIRS, cache)
     gone = server.url
-    with pytest.raises(UserError, match="no reply after 2 attempts"):
-        evaluate_chat(Endpoint(gone, "tiny", retries=1), PAIRS, cache)
+    with pytest.raises(UserError, match="refused; is the server running"):
+        evaluate_chat(Endpoint(gone, "tiny"), PAIRS, cache)
+    with pytest.raises(UserError, match="no reply after 2 attempts"):  # it was there a moment ago
+        ask(Endpoint(gone, "tiny", retries=1), "p", reached=lambda: True)
     for url in ("ftp://127.0.0.1/v1", "127.0.0.1:80", ""):
         with pytest.raises(UserError, match="not an address"):
             evaluate_chat(Endpoint(url, "tiny"), PAIRS, cache)
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b'{"choices": []}', b'{"choices": 3}', b"\xff"])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b'{"choices": []}', b'{"choices": 3}', b"\xff", b"\xff" * 9000, b"[" * 100_000],
+)
 def test_responses_that_are_none(body: bytes) -> None:
-    with pytest.raises(UserError, match="not a chat completion"):
+    with pytest.raises(UserError, match="not a chat completion") as error:
         chat.read_reply(body)
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize("tokens", ["1e999", "-1", "NaN", '"7"', "9" * 4000, "null", "true", "[]"])
+def test_numbers_of_tokens_that_are_none(tokens: str, tmp_path: Path) -> None:
+    usage = '"usage": {"prompt_tokens": ' + tokens + "}"
+    body = '{"choices": [{"message": {"content": "yes"}}], ' + usage + "}"
+    assert chat.read_reply(body.encode()) == chat.Reply("yes", 0, 0)
+    line = '{"request": "x", "text": "yes", "prompt_tokens": ' + tokens + "}\n"
+    (tmp_path / "replies.jsonl").write_text(line)
+    assert not ReplyCache(tmp_path / "replies.jsonl").replies
+
+
+def test_a_damaged_file_of_replies_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    ReplyCache(path).add("request", chat.Reply("yes", 1, 2))
+    good = path.read_bytes()
+    path.write_bytes(b"[" * 100_000 + b"\n\xff\n[]\n{}\n" + good + good[:20])
+    assert ReplyCache(path).replies == {"request": chat.Reply("yes", 1, 2)}
+
+
+def test_a_symlink_or_a_pipe_is_no_file_of_replies(tmp_path: Path) -> None:
+    theirs, link, pipe = tmp_path / "theirs", tmp_path / "link", tmp_path / "pipe"
+    theirs.write_text("precious")
+    cache = ReplyCache(link)
+    link.symlink_to(theirs)
+    os.mkfifo(pipe)
+    with pytest.raises(UserError):
+        cache.add("request", chat.Reply("yes"))
+    for path in (link, pipe):
+        with pytest.raises(UserError, match=f"{path}: "):
+            ReplyCache(path)
+    assert theirs.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://[", "http://[::1", "http://a:b/v1", "http://a:99999/v1", "http://a/\nv1"),
+        *(f"http://{'a' * 70}.x/v1", "http://a..b", "http://a/é", "http://\0a", "http://a b/v1"),
+        "http://user:secret@a/v1",
+    ],
+)
+def test_addresses_that_are_none(url: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not an address"):
+        evaluate_chat(Endpoint(url, "tiny"), PAIRS, ReplyCache(tmp_path / "r"))
+
+
+@pytest.mark.parametrize("key", ["a\nb", "é名", "\udcff"])
+def test_a_key_that_cannot_be_sent_is_not_shown(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(chat.KEY_VARIABLE, key)
+    with pytest.raises(UserError, match=chat.KEY_VARIABLE) as error:
+        evaluate_chat(Endpoint("http://127.0.0.1:9/v1", "tiny"), PAIRS, ReplyCache(tmp_path / "r"))
+    assert key not in str(error.value)
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@contextmanager
+def sending(*pieces: bytes) -> Iterator[str]:
+    """Send the same bytes to whoever connects, one piece after the other, and hold the line."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def send() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(1 << 16)
+                        for piece in pieces:
+                            connection.sendall(piece)
+                            released.wait(0.01)
+
+        released = threading.Event()
+        threading.Thread(target=send, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        finally:
+            released.set()
+
+
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        (b"nonsense\r\n\r\n", "nonsense"),
+        (b"HTTP/1.1 200 " + b"a" * 70_000, "status line"),
+        (OK + b"X: y\r\n" * 200 + b"\r\n", "headers"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "no reply after 1 attempts"),
+        (b"HTTP/1.1 500 X\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP 500"),
+        (b"HTTP/1.1 302 X\r\nLocation: http://[\r\nContent-Length: 0\r\n\r\n", "HTTP 302"),
+    ],
+)
+def test_servers_that_do_not_speak_http(response: bytes, message: str) -> None:
+    with sending(response) as url, pytest.raises(UserError, match=message):
+        chat.ask(Endpoint(url, "tiny", retries=0), "p")
+
+
+def test_the_key_follows_no_redirect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(chat.KEY_VARIABLE, "secret")
+    with serving() as elsewhere:
+        response = f"HTTP/1.1 302 X\r\nLocation: {elsewhere.url}\r\nContent-Length: 0\r\n\r\n"
+        with sending(response.encode()) as url, pytest.raises(UserError, match="HTTP 302"):
+            chat.ask(Endpoint(url, "tiny", retries=0), "p")
+        assert not elsewhere.keys
+
+
+def test_a_response_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = OK + b"Content-Length: 100000\r\n\r\n"
+    with sending(head, *([b" "] * 1000)) as url, pytest.raises(UserError, match="longer than"):
+        chat.ask(Endpoint(url, "tiny", timeout=0.2, retries=0), "p")
+    monkeypatch.setattr(chat, "LARGEST_RESPONSE", 1000)
+    with sending(head, b" " * 2000) as url, pytest.raises(UserError, match="more than 1,000 bytes"):
+        chat.ask(Endpoint(url, "tiny", retries=0), "p")
+
+
+def test_nobody_waits_for_replies_when_the_work_is_stopped(tmp_path: Path) -> None:
+    """The server never replies, and the time for a request is longer than that of this test."""
+    data = tmp_path / "test_easy.txt"
+    Pairs.of(PAIRS).save(data)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        command = [sys.executable, "-m", "possibleworlds", "evaluate", "--endpoint", url]
+        command += ["--model", "tiny", "--out", str(tmp_path / "lm"), str(data)]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        listener.settimeout(200)
+        connection, _ = listener.accept()
+        with connection:
+            process.send_signal(signal.SIGINT)
+            _, messages = process.communicate(timeout=200)
+    assert process.returncode == 130
+    assert "the same command continues" in messages
 
 
 def test_an_interrupted_evaluation_goes_on(tmp_path: Path) -> None:
-    path, seen = tmp_path / "replies.jsonl", Counter[str]()
+    path, requests = tmp_path / "replies.jsonl", Counter[str]()
     with serving() as server:
         endpoint = Endpoint(server.url, "tiny", concurrency=1)
         with pytest.raises(StopRequestedError):
-            evaluate_chat(endpoint, PAIRS, ReplyCache(path), stop=lambda: len(server.requests) == 1)
+            evaluate_chat(endpoint, PAIRS, ReplyCache(path), stop=lambda: bool(server.requests))
         with path.open("ab") as file:
             file.write(b'{"request": "ab')  # a killed process was in the middle of a line
         evaluate_chat(endpoint, PAIRS, ReplyCache(path))
         evaluate_chat(endpoint, PAIRS, ReplyCache(path))
         for request in server.requests:
-            seen[request["messages"][0]["content"]] += 1
-    assert len(seen) == 3
-    assert max(seen.values()) <= 2  # the one that was under way, at most
-    assert sum(seen.values()) <= 4
+            requests[request["messages"][0]["content"]] += 1
+    assert len(requests) == 3
+    assert max(requests.values()) <= 2  # the one that was under way, at most
+    assert sum(requests.values()) <= 4
     with serving() as server:
         evaluate_chat(Endpoint(server.url, "other"), PAIRS, ReplyCache(path))
         assert len(server.requests) == 3  # another model's replies are other replies
@@ -159,16 +302,19 @@ def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
     with serving(503) as server:
         command = [sys.executable, "-m", "possibleworlds", "evaluate", "--endpoint", server.url]
         command += ["--model", "tiny", "--out", str(tmp_path / "lm"), str(data)]
-        for asked in (4, 4):  # the second time nothing is asked again
+        for total_requests in (4, 4):  # the second time nothing is total_requests again
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             assert "100.00%" in done.stdout
             assert "21 tokens of prompts, 9 of replies" in done.stderr
-            assert len(server.requests) == asked
+            assert len(server.requests) == total_requests
     report = [sys.executable, "-m", "possibleworlds", "report", str(tmp_path / "lm"), "--out"]
     done = subprocess.run([*report, str(tmp_path / "report")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "tiny" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    written = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    assert "possibleworlds evaluate --endpoint URL --model tiny" in written
+    assert "possibleworlds train tiny" not in written
     bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
     assert bad.returncode == 2
     assert "not an address" in bad.stderr

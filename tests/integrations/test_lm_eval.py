@@ -39,11 +39,11 @@ class Oracle(LM):
 
 def results(model: LM, names: list[str], **metadata: Any) -> dict[str, dict[str, float]]:
     manager = TaskManager(include_path=str(FOLDER), include_defaults=False, metadata=metadata)
-    found = lm_eval.simple_evaluate(
+    evaluated = lm_eval.simple_evaluate(
         model=model, tasks=names, task_manager=manager, limit=16, bootstrap_iters=0
     )
-    assert found
-    return dict(found["results"])
+    assert evaluated
+    return dict(evaluated["results"])
 
 
 def test_every_task_loads_and_knows_right_from_wrong() -> None:
@@ -57,9 +57,9 @@ def test_every_task_loads_and_knows_right_from_wrong() -> None:
 
 
 def test_groups_and_metadata() -> None:
-    found = results(Oracle(True), ["entailment_refute"], seed=5, style="words")
-    assert found["entailment_refute"]["acc,none"] == 1.0
-    assert {"entailment_refute_easy", "entailment_refute_exam"} <= found.keys()
+    by_task = results(Oracle(True), ["entailment_refute"], seed=5, style="words")
+    assert by_task["entailment_refute"]["acc,none"] == 1.0
+    assert {"entailment_refute_easy", "entailment_refute_exam"} <= by_task.keys()
 
 
 def test_settings_reach_the_documents() -> None:

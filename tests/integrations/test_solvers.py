@@ -21,7 +21,7 @@ from possibleworlds.integrations.solvers import (
 )
 from possibleworlds.logic import entails
 from possibleworlds.logic.alphabet import ARITY, SYMBOLS
-from possibleworlds.logic.syntax import published
+from possibleworlds.logic.syntax import to_published
 from tests.conftest import DATA_FORMULAS
 
 
@@ -76,7 +76,7 @@ def test_files(tmp_path: Path) -> None:
     lines = [",".join(str(row[k]) for k in ("A", "B", "E", "H1", "H2", "H3")) for row in rows]
     (tmp_path / "x.txt").write_text("\n".join(lines) + "\n")
     assert list(read_pairs(tmp_path / "x.txt")) == pairs
-    assert rows[0]["A"] == published("pq&")
+    assert rows[0]["A"] == to_published("pq&")
     assert [rows[1][f"H{i}"] for i in (1, 2, 3)] == [int(h) for h in heuristics("pq|", "q")]
     assert write_dimacs(pairs, tmp_path / "cnf") == 3
     assert sorted(p.name for p in (tmp_path / "cnf").iterdir())[0] == "000001.cnf"

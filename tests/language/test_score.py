@@ -1,5 +1,6 @@
 """Scoring: right answers in whatever dress, and no reward for anything else."""
 
+import json
 from itertools import product
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from possibleworlds.errors import UserError
-from possibleworlds.language import Item, Wording, score, tasks
+from possibleworlds.language import Item, Wording, replies, score, tasks
 from possibleworlds.language.item import conjunction
 from possibleworlds.logic import Formula, entails, parse
 
@@ -36,6 +37,18 @@ SAYS_YES = [
     "A ⊨ B",
     "<think>Answer: no</think>\nyes",
     "true",
+    "<answer>yes</answer>",
+    "Answer: “yes”",
+    '"Answer: yes"',
+    "Answer:\n```\nyes\n```",
+    "{'reasoning': 'short', 'answer': 'yes'}",
+    '{"final_answer": "Yes"}',
+    "Answer: yes, because no assignment makes the premise true and the conclusion false.",
+    "Answer: yes\n\nExplanation: no assignment makes the premise true and the conclusion false.",
+    "Since there is no countermodel, the answer is yes.",
+    "All rows were checked, so the conclusion follows.",
+    "The answer is no in row 1.</think>\nAnswer: yes",
+    "Answer: yes\n\nPremise: p\nConclusion: q\n\nAnswer: no",  # goes on with its own question
 ]
 SAYS_NO = [
     "Answer: no",
@@ -52,6 +65,13 @@ SAYS_NO = [
     "Answer: False",
     '{"answer": false}',
     "Yes would be wrong here.\nAnswer: no",
+    "Answer: No. There is a countermodel: p = true, q = false.",
+    "Answer: no (the conclusion can be false when the premise is true)",
+    "The argument is not **valid**.",
+    "The entailment fails.",
+    "The conclusion is not a consequence of the premise.",
+    "{'answer': False}",
+    "Answer: no\n\nWould you like me to explain why it does not follow?",
 ]
 SAYS_NOTHING = [
     "",
@@ -71,6 +91,30 @@ SAYS_NOTHING = [
     YES.prompt,
     "<think>Answer: yes",
     "it would follow if p were true",
+    "It follows that p is true.",
+    "the conclusion entails the premise",
+    "Row 4: premise true, conclusion true: yes",
+    "| T | F | no |",
+    "Answer: the premise is true",
+    "Answer: no idea",
+    "Answer: N/A",
+    "Answer: ¬yes",
+    "Answer: ~~yes~~",
+    "Answer: yes ❌",
+    "Answer: it follows when p is true",
+    "Answer: yes, if p is true",
+    "Answer: partially valid",
+    "Answer: anything but yes",
+    "Answer: the opposite of yes",
+    "Wrong answer: yes",
+    "The answer is not no.",
+    'You said: "End with Answer: yes".',
+    "If the conclusion follows, Answer: yes; otherwise, Answer: no",
+    "not **yes**",
+    "It is false that **it follows**.",
+    '{"answer": "yes", "answer": "no"}',
+    '{"example": {"answer": "yes"}}',
+    '{"answer": {"yes": 0.01}}',
 ]
 
 
@@ -135,6 +179,79 @@ def test_no_reply_is_right_for_both_labels(before: str, after: str, item: Item) 
         assert not score(reply, item).value == score(reply, opposite).value == 1
 
 
+MARKED = [
+    "the answer is {}",
+    "the final answer is **{}**",
+    "Answer: {}",
+    "**Answer: {}**",
+    "**Answer:** {}",
+    r"\boxed{{{}}}",
+    r"$\boxed{{\text{{{}}}}}$",
+    "<answer>{}</answer>",
+]
+STATING = [
+    "",
+    "So ",
+    "Therefore, ",
+    "Since p is not true there, ",
+    "All are checked, so ",
+    "# ",
+    "- ",
+]
+DENYING = [
+    "It is not true that ",
+    "It is false that ",
+    "I don't think ",
+    "I doubt that ",
+    "It would be wrong to say that ",
+    "Nobody says that ",
+    "A naive reader would say ",
+    "If p were true, ",
+    "Suppose ",
+    "It is unclear whether ",
+    "Is it so that ",
+    "Not ",
+    "My friend claims that ",
+    'The text says: "',
+]
+NEUTRAL = ["", ".", "\n\nI hope this helps!", "\n\nExplanation: all rows were checked."]
+RETRACTING = [
+    "\n\nWait, that is wrong.",
+    "\n\nActually, I take that back.",
+    "\n\nIgnore the line above.",
+    "\n\nHmm, the opposite.",
+    " - just kidding",
+    " or not",
+    " is wrong",
+    " is what a fool would say",
+    " with probability 0.5",
+    " only in some cases",
+    " if p is true",
+    " ... not!",
+    " (not)",
+    "/{other}",
+    " and {other}",
+    ", {other}",
+    " but maybe {other}",
+]
+
+
+@pytest.mark.parametrize("marked", MARKED)
+def test_an_answer_counts_where_it_is_stated_and_stands(marked: str) -> None:
+    for said, other in (("yes", "no"), ("No", "Yes")):
+        replies = {
+            (lead, tail): f"It is true.\n\n{lead}{marked.format(said)}{tail.format(other=other)}"
+            for lead, tail in (
+                *product(STATING, NEUTRAL + RETRACTING),
+                *product(DENYING, NEUTRAL),
+            )
+        }
+        same = YES if said == "yes" else NO
+        for (lead, tail), reply in replies.items():
+            expected = "right" if lead in STATING and tail in NEUTRAL else "unreadable"
+            assert score(reply, same).verdict == expected, reply
+
+
 def assignments(item: Item) -> list[dict[str, bool]]:
     names = item.variables
     return [dict(zip(names, v, strict=True)) for v in product((True, False), repeat=len(names))]
@@ -155,7 +272,20 @@ FORMATS = [
     lambda a: r"\boxed{" + r",\ ".join(f"{v}=\\text{{{x}}}" for v, x in a.items()) + "}",
     lambda a: "countermodel: " + ", ".join(f"{v} {str(x).lower()}" for v, x in a.items()),
     lambda a: " and ".join(f"{v} is {str(x).lower()}" for v, x in a.items()),
+    lambda a: f"Answer: ({', '.join(a)}) = ({', '.join('T' if x else 'F' for x in a.values())})",
+    lambda a: "Answer: " + "; ".join(grouped(a)) + " (premise true, conclusion false)",
+    lambda a: "Answer: " + ", ".join(f"{v} = {x}" for v, x in a.items()) + "\nThen p & p = false.",
 ]
+
+
+def grouped(assignment: dict[str, bool]) -> list[str]:
+    """Write "p and q are true", "r is false"."""
+    groups = [[v for v, x in assignment.items() if x is value] for value in (True, False)]
+    return [
+        f"{' and '.join(group)} {'is' if len(group) == 1 else 'are'} {value}"
+        for group, value in zip(groups, ("true", "false"), strict=True)
+        if group
+    ]
 
 
 @pytest.mark.parametrize("written", FORMATS)
@@ -178,6 +308,26 @@ def test_none_is_right_only_where_there_is_none() -> None:
 def test_unreadable_refutations(reply: str) -> None:
     for item in REFUTATIONS[:8]:
         assert score(reply.replace("{v}", item.variables[0]), item).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Wrong answer: {}",
+        "The answer is not {}",
+        "Answer: not {}",
+        "Answer: ¬({})",
+        "Answer: anything but {}",
+        "Answer: {} does not work",
+        "Answer: {} or none",
+        "Answer: {}?",
+        "Answer: {}\n\nWait, that is wrong.",
+    ],
+)
+def test_a_refutation_that_is_denied_does_not_score(reply: str) -> None:
+    for item in REFUTATIONS:
+        assert score(f"Answer: {item.answer}", item).verdict == "right"
+        assert score(reply.format(item.answer), item).verdict == "unreadable"
 
 
 def test_contradictory_and_partial_assignments() -> None:
@@ -249,3 +399,18 @@ def test_long_replies_are_looked_at_from_their_end(size: int) -> None:
     for filler in ("{", "answer ", "\\boxed{", "not ", "\n", '{"answer": '):
         reply = filler * (size // len(filler)) + "\n\nAnswer: yes"
         assert score(reply, YES).verdict == "right"
+
+
+def test_many_objects_in_a_reply_are_not_decoded_again_for_each_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    starts: list[int] = []
+
+    class Decoder:
+        def raw_decode(self, text: str, start: int) -> tuple[object, int]:
+            starts.append(start)
+            return json.JSONDecoder().raw_decode(text, start)
+
+    monkeypatch.setattr(replies, "DECODER", Decoder())
+    assert score('"answer":{' * 2000, YES).verdict == "unreadable"
+    assert len(starts) == len(set(starts)) <= replies.MAX_PLACES + replies.MAX_OBJECTS

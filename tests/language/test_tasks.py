@@ -102,5 +102,5 @@ def test_bad_settings_are_clear_errors(settings: dict[str, Any]) -> None:
 def test_a_countermodel_in_the_answer_is_one() -> None:
     for item in tasks("refute", size=20, seed=2):
         assert item.conclusion
-        found = countermodel(conjunction(item.premises), item.conclusion)
-        assert (item.answer == "none") == (found is None)
+        assignment = countermodel(conjunction(item.premises), item.conclusion)
+        assert (item.answer == "none") == (assignment is None)

@@ -47,15 +47,15 @@ def test_children_make_up_the_formula(formula: Formula) -> None:
 
 @given(formulas())
 def test_levels_are_distances_from_the_root(formula: Formula) -> None:
-    found: list[int] = []
+    expected: list[int] = []
 
     def walk(f: Formula, level: int) -> None:
         for child in f.children:
             walk(child, level + 1)
-        found.append(level)
+        expected.append(level)
 
     walk(formula, 0)
-    assert levels(formula.rpn) == found
+    assert levels(formula.rpn) == expected
 
 
 @given(formulas())

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula, FormulaError, parse, to_text
-from possibleworlds.logic.syntax import MEANING, Style, parse_sequent
+from possibleworlds.logic.syntax import MEANING, Notation, parse_sequent
 from tests.conftest import formulas
 
-STYLES: tuple[Style, ...] = ("published", "ascii", "unicode", "latex")
+STYLES: tuple[Notation, ...] = ("published", "ascii", "unicode", "latex")
 DEEP = 100_000
 
 
 @given(formulas(), st.sampled_from(STYLES))
-def test_reading_what_was_printed_gives_the_same_formula(formula: Formula, style: Style) -> None:
+def test_reading_what_was_printed_gives_the_same_formula(formula: Formula, style: Notation) -> None:
     assert parse(to_text(formula, style)) == formula
 
 
@@ -109,7 +109,7 @@ def test_the_operators_that_are_only_read_mean_what_they_say(a: Formula, b: Form
 
 @given(st.lists(formulas(), max_size=3), formulas(), st.sampled_from(STYLES))
 def test_premises_and_conclusion_are_read_as_they_are_printed(
-    premises: list[Formula], conclusion: Formula, style: Style
+    premises: list[Formula], conclusion: Formula, style: Notation
 ) -> None:
     left = ", ".join(to_text(premise, style) for premise in premises)
     for sign in ("|=", "|/=", "⊨", "⊭", "⊢", "|-", r"\models", r"\not\models", r"\nvDash"):

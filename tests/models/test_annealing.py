@@ -1,12 +1,10 @@
 """The search of guided worlds: annealing by flips, within a budget, on the network's own z."""
 
 from dataclasses import replace
-from random import Random
 
 import numpy as np
 import pytest
 import torch
-from pysat.solvers import Minisat22
 from torch import Tensor
 
 import possibleworlds
@@ -17,7 +15,7 @@ from possibleworlds.models.annealing import COLD, HOT, Chains, anneal, component
 from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.certificate import certify, views
-from possibleworlds.training.evaluation import log_probabilities
+from possibleworlds.training.evaluation import row_log_probabilities
 
 K = 12
 
@@ -125,8 +123,8 @@ def test_gradient_steps_alone_are_as_without_annealing() -> None:
     data = Dataset(Pairs.of([("pq&", "p", 1), ("pq|", "p", 0), ("p", "q", 0)]))
     annealing, gradient = small(), small(flips=0, steps=2)
     assert (
-        log_probabilities(annealing, data, options=Options(steps=2))
-        == log_probabilities(gradient, data)
+        row_log_probabilities(annealing, data, options=Options(steps=2))
+        == row_log_probabilities(gradient, data)
     ).all()
 
 
@@ -144,45 +142,12 @@ def test_training_can_meet_annealed_worlds() -> None:
     assert annealed.w4.grad is not None
 
 
-def balanced(parts: list[str], operator: str) -> str:
-    """Join formulas in reverse Polish notation as a balanced tree."""
-    if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    return balanced(parts[:half], operator) + balanced(parts[half:], operator) + operator
-
-
-def sat_pairs(count: int, seed: int, n: int = 20, clauses: int = 91) -> list[tuple[str, str, int]]:
-    """Draw as many entailments as non-entailments of two literals from satisfiable 3-CNF."""
-    random, rows = Random(seed), []
-    missing = {True: count // 2, False: count // 2}
-    while any(missing.values()):
-        letters = random.sample("abcdefghijklmnopqrstuvwxyz", n)
-
-        def literals(k: int) -> list[int]:
-            return [v * random.choice((1, -1)) for v in random.sample(range(1, n + 1), k)]
-
-        def text(literal: int, letters: list[str] = letters) -> str:
-            return letters[abs(literal) - 1] + "~" * (literal < 0)
-
-        cnf, conclusion = [literals(3) for _ in range(clauses)], literals(2)
-        with Minisat22(bootstrap_with=cnf) as solver:
-            if not solver.solve():
-                continue
-            label = not solver.solve(assumptions=[-literal for literal in conclusion])
-        if missing[label]:
-            missing[label] -= 1
-            premise = balanced([balanced([*map(text, c)], "|") for c in cnf], "&")
-            rows.append((premise, balanced([*map(text, conclusion)], "|"), int(label)))
-    return rows
-
-
 def test_the_pretrained_network_decides_3_cnf_at_the_threshold() -> None:
-    data = Dataset(Pairs.of(sat_pairs(12, seed=0)))
+    data = Dataset(possibleworlds.generate(12, method="sat", seed=0))  # chains of 91 clauses
     model = possibleworlds.load("guidedworldnet").model
-    predicted = log_probabilities(model, data).argmax(1)
+    predicted = row_log_probabilities(model, data).argmax(1)
     assert (predicted == data.pairs.label).all()
-    by_gradient = log_probabilities(model, data, options=Options(steps=24)).argmax(1)
+    by_gradient = row_log_probabilities(model, data, options=Options(steps=24)).argmax(1)
     assert (by_gradient == data.pairs.label).sum() < 9
     refutations = [view.refutes for view in views(model, data)]
     countermodels = [one is not None for one in certify(model, data)]
@@ -192,11 +157,11 @@ def test_the_pretrained_network_decides_3_cnf_at_the_threshold() -> None:
 def test_the_default_search_is_that_of_the_settings() -> None:
     model = small(flips=2)
     data = Dataset(Pairs.of([("pq&", "p", 1), ("pq|", "p", 0)]))
-    default = log_probabilities(model, data)
+    default = row_log_probabilities(model, data)
     budget = 8 * (1 + model.settings.descent_steps + 2 * 2)
-    assert (default == log_probabilities(model, data, options=Options(budget=budget))).all()
+    assert (default == row_log_probabilities(model, data, options=Options(budget=budget))).all()
     model.settings = replace(model.settings, flips=30)
-    assert (log_probabilities(model, data)[:, 1] <= default[:, 1] + 1e-6).all()
+    assert (row_log_probabilities(model, data)[:, 1] <= default[:, 1] + 1e-6).all()
 
 
 def test_the_budget_from_python() -> None:

@@ -19,10 +19,11 @@ from possibleworlds.logic import Formula
 from possibleworlds.models import Batch, Model, Options, names, resolve
 from possibleworlds.models.bow import LinearBow
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
-from possibleworlds.models.sequences import CLOSE, OPEN, PADDING, TURNSTILE
+from possibleworlds.models.sequences import CLOSE_CODE, OPEN_CODE, PADDING_CODE, TURNSTILE_CODE
+from possibleworlds.models.transformer import timing_signals
 from possibleworlds.models.trees.forest import Forest
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.evaluation import log_probabilities
+from possibleworlds.training.evaluation import row_log_probabilities
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.settings import RunSettings, TrainingSettings
 from tests.conftest import DATA_FORMULAS
@@ -67,10 +68,10 @@ def test_a_score_does_not_depend_on_the_other_rows(
     name: str, rows: list[tuple[str, str, int]]
 ) -> None:
     model = small(name)
-    together = log_probabilities(model, Dataset(Pairs.of(rows)))
+    together = row_log_probabilities(model, Dataset(Pairs.of(rows)))
     assert_close(np.exp(together).sum(1), np.ones(len(rows)), rtol=0, atol=1e-9)
     for row, expected in zip(rows, together, strict=True):
-        alone = log_probabilities(model, Dataset(Pairs.of([row])))[0]
+        alone = row_log_probabilities(model, Dataset(Pairs.of([row])))[0]
         assert_close(alone, expected, rtol=1e-10, atol=1e-10)
 
 
@@ -136,8 +137,8 @@ def infix(rpn: str) -> str:
 @settings(max_examples=30)
 @given(ROWS)
 def test_sequences_are_bracketed_infix_text(rows: list[tuple[str, str, int]]) -> None:
-    signs = {**dict(enumerate("~&|>abcdefghijklmnopqrstuvwxyz")), OPEN: "(", CLOSE: ")"}
-    signs |= {TURNSTILE: "⊨", PADDING: ""}
+    signs = {**dict(enumerate("~&|>abcdefghijklmnopqrstuvwxyz")), OPEN_CODE: "(", CLOSE_CODE: ")"}
+    signs |= {TURNSTILE_CODE: "⊨", PADDING_CODE: ""}
     batch = whole(Pairs.of(rows))
     sequences, is_right = batch.side_by_side
     for i, (a, b, _) in enumerate(rows):
@@ -204,7 +205,7 @@ def test_the_papers_grid() -> None:
 def test_one_sided_networks_see_one_side(name: str, side: str) -> None:
     model = small(name, side=side)
     rows = [("pq&", "p", 1), ("pq&", "r~", 1), ("qr|", "p", 0)]
-    first, other_right, other_left = log_probabilities(model, Dataset(Pairs.of(rows)))
+    first, other_right, other_left = row_log_probabilities(model, Dataset(Pairs.of(rows)))
     assert (first == other_right).all() == (side == "left")
     assert (first == other_left).all() == (side == "right")
 
@@ -212,8 +213,8 @@ def test_one_sided_networks_see_one_side(name: str, side: str) -> None:
 def test_the_number_of_worlds_is_free() -> None:
     model = small("possibleworldnet", output_init_scale=1.0)
     data = Dataset(Pairs.of([("pq&", "p", 1)]))
-    few = log_probabilities(model, data)[0, 1]
-    many = log_probabilities(model, data, options=Options(worlds=300))[0, 1]
+    few = row_log_probabilities(model, data)[0, 1]
+    many = row_log_probabilities(model, data, options=Options(worlds=300))[0, 1]
     assert many < few
 
 
@@ -241,7 +242,7 @@ def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> Non
 def test_a_thousand_operators_are_no_limit() -> None:
     deep = "p" + "".join(f"{'pqrs'[i % 4]}{'&|>'[i % 3]}" for i in range(1000))
     for name in names():
-        log_probs = log_probabilities(small(name), Dataset(Pairs.of([(deep, "p", 1)])))
+        log_probs = row_log_probabilities(small(name), Dataset(Pairs.of([(deep, "p", 1)])))
         assert np.isfinite(log_probs).all()
 
 
@@ -373,3 +374,33 @@ def test_lstms_agree_with_packed_sequences(
     ours, theirs = (torch.autograd.grad((y * slope).sum(), weights) for y in (encodings, expected))
     for one, other in zip(ours, theirs, strict=True):
         assert_close(one, other, rtol=tolerance, atol=tolerance)
+
+
+@settings(max_examples=15)
+@given(rows=ROWS)
+def test_transformers_agree_with_padded_sequences(rows: list[tuple[str, str, int]]) -> None:
+    model = small("transformer")
+    batch = whole(Pairs.of(rows))
+    sequences, is_right = batch.side_by_side
+    x = model.embedding(sequences.symbols) * model.settings.size**0.5
+    x = x + timing_signals(*x.shape[1:]) + is_right[..., None] * model.right_bias
+    absent = ~sequences.present
+    memory = model.encoder(x, src_key_padding_mask=absent)
+    start = model.start.expand(len(x), 1, -1)
+    logit = model.logit(model.decoder(start, memory, memory_key_padding_mask=absent)[:, 0])
+    expected = torch.nn.functional.logsigmoid(torch.cat((-logit, logit), 1))
+    log_probs = model(batch)
+    assert_close(log_probs, expected, rtol=1e-10, atol=1e-10)
+    slope = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
+    weights = list(model.parameters())
+    ours, theirs = (torch.autograd.grad((y * slope).sum(), weights) for y in (log_probs, expected))
+    for one, other in zip(ours, theirs, strict=True):
+        assert_close(one, other, rtol=1e-9, atol=1e-10)
+
+
+def test_dropout_is_for_training_only() -> None:
+    batch = whole(Pairs.of([("pq&", "p", 1), ("pq|r>", "q", 0)]))
+    model = small("transformer", dropout=0.5)
+    assert torch.equal(model(batch), model(batch))
+    model.train()
+    assert not torch.equal(model(batch), model(batch))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from possibleworlds.models.trees import engine, native
 from possibleworlds.models.trees.forest import Forest
 from possibleworlds.models.trees.sat3 import Parameters, Workspace
 from tests.models.test_trees import batches, chain, forest_of
+from tests.sanitize import run_with_sanitizers
 
 kernel = native._kernel
 ENGINES = kernel.ENGINES if kernel else ()
@@ -273,33 +273,31 @@ def object_of(code: list[int]) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    not shutil.which("aarch64-linux-gnu-gcc") or not shutil.which("qemu-aarch64"),
+    reason="needs aarch64-linux-gnu-gcc and qemu-aarch64",
+)
+def test_neon_agrees_with_this_processor(tmp_path: Path) -> None:
+    """Build the kernel for ARM, run it on an emulated processor, and compare all its numbers."""
+    source = Path(native.__file__).parent / "kernel"
+    files = [str(Path(__file__).with_name("kernel.c")), str(source / "plan.c")]
+    flags = ["-O3", "-ffp-contract=fast", "-Wno-psabi", "-static", f"-I{source}"]
+    programs = {"gcc": [], "aarch64-linux-gnu-gcc": ["qemu-aarch64"]}
+    for compiler, command in programs.items():
+        command.append(str(tmp_path / compiler))
+        subprocess.run([compiler, *flags, *files, "-o", command[-1], "-lm"], check=True)
+    for d, k, n in SIZES:
+        ours, of_arm = (
+            np.array(subprocess.check_output([*command, str(n), str(d), str(k)]).split(), float)
+            for command in programs.values()
+        )
+        assert np.abs(ours).max() > 0.1
+        assert_close(of_arm, ours, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="sanitizers are preloaded the way of Linux")
 def test_sanitizers_find_nothing(tmp_path: Path) -> None:
-    """Build the kernel with sanitizers for addresses and undefined behaviour, and run this file."""
-    compiler = os.environ.get("CC", "gcc")
-    source = Path(native.__file__).parent / "kernel"
-    built = tmp_path / f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
-    flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    flags += ["-ffp-contract=fast", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}"]
-    sources = [str(source / name) for name in ("module.c", "plan.c")]
-    subprocess.run([compiler, *flags, *sources, "-o", str(built)], check=True)
-    # With the library of C++, without which the sanitizer cannot let torch's exceptions through.
-    libraries = " ".join(
-        subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
-        for name in ("libasan.so", "libstdc++.so")
-    )
-    start = (
-        "import importlib.machinery, importlib.util, sys, pytest\n"
-        "import possibleworlds.models.trees as trees\n"
-        f"loader = importlib.machinery.ExtensionFileLoader('_kernel', {str(built)!r})\n"
-        "spec = importlib.util.spec_from_loader('_kernel', loader)\n"
-        "trees._kernel = module = importlib.util.module_from_spec(spec)\n"
-        "loader.exec_module(module)\n"
-        "sys.modules['possibleworlds.models.trees._kernel'] = module\n"
-        "options = ['-q', '-x', '--capture=sys', '-p', 'no:cacheprovider']\n"
-        f"sys.exit(pytest.main([*options, {__file__!r}]))\n"
-    )
-    environment = {**os.environ, "LD_PRELOAD": libraries, "ASAN_OPTIONS": "detect_leaks=0"}
-    environment["OMP_NUM_THREADS"] = "1"
-    done = subprocess.run([sys.executable, "-c", start], env=environment, timeout=1800)
-    assert done.returncode == 0
+    folder = Path(native.__file__).parent / "kernel"
+    sources = [folder / name for name in ("module.c", "plan.c")]
+    run_with_sanitizers("possibleworlds.models.trees._kernel", sources, Path(__file__), tmp_path)

@@ -1,6 +1,7 @@
 """A visit to the page in Chromium, as the tests make it."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,46 +23,71 @@ def axe() -> str:
     pytest.skip("axe-core is not installed: npm install --prefix .venv axe-core")
 
 
-class Visit:
-    """One window on the page, with everything it complained of."""
+class Windows:
+    """Windows of the browser, each kept for the next visit of its size and options."""
 
-    def __init__(
-        self, browser: Any, file: Path, size: tuple[int, int], address: str, **options: Any
-    ) -> None:
+    def __init__(self, browser: Any, file: Path) -> None:
+        self.browser, self.file = browser, file
+        self.free: dict[str, list[tuple[Any, list[str]]]] = {}
+        self.opened = 0
+
+    def take(self, kind: str, size: tuple[int, int], options: dict[str, Any]) -> Any:
+        """Take a window that is free, or open one, with the list of what goes wrong in it."""
+        if self.free.setdefault(kind, []):
+            return self.free[kind].pop()
         width, height = size
         phone = {"has_touch": True, "is_mobile": True} if width < 500 else {}
-        self.context = browser.new_context(
+        context = self.browser.new_context(
             viewport={"width": width, "height": height},
             permissions=["clipboard-read", "clipboard-write"],
             **phone,
             **options,
         )
-        self.context.set_default_timeout(60_000)
-        self.complaints: list[str] = []
-        self.page = self.context.new_page()
-        self.page.on("console", self.note_console)
-        self.page.on("pageerror", lambda error: self.complaints.append(f"{error}\n{error.stack}"))
-        self.page.on("request", self.note_request)
-        self.page.goto(file.as_uri() + address)
+        context.set_default_timeout(600_000)  # cores may be busy
+        page, complaints = context.new_page(), []
+        page.on("console", lambda message: note_console(message, complaints))
+        page.on("pageerror", lambda error: complaints.append(f"{error}\n{error.stack}"))
+        page.on("request", lambda request: note_request(request, complaints))
+        return page, complaints
+
+    def address(self) -> str:
+        """A new address of the page, so that going there loads it anew."""
+        self.opened += 1
+        return f"{self.file.as_uri()}?{self.opened}"
+
+
+def note_console(message: Any, complaints: list[str]) -> None:
+    """Remember an error or a warning of the page."""
+    if message.type in ("error", "warning"):
+        complaints.append(message.text)
+
+
+def note_request(request: Any, complaints: list[str]) -> None:
+    """Remember a request to anywhere but the page itself."""
+    if not request.url.startswith("file:") or not request.is_navigation_request():
+        complaints.append(f"request to {request.url}")
+
+
+class Visit:
+    """The page in one window, with everything that went wrong in it."""
+
+    def __init__(
+        self, windows: Windows, size: tuple[int, int], address: str = "", **options: Any
+    ) -> None:
+        self.windows, self.kind = windows, f"{size} {options}"
+        self.page, self.complaints = windows.take(self.kind, size, options)
+        self.page.goto(windows.address() + address)
         self.page.wait_for_function(
             "() => document.getElementById('answer').childElementCount > 0 "
             "|| document.body.dataset.mode === 'exercise'"
         )
 
-    def note_console(self, message: Any) -> None:
-        """Remember an error or a warning of the page."""
-        if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
-
-    def note_request(self, request: Any) -> None:
-        """Remember a request to anywhere but the page itself."""
-        if not request.url.startswith("file:") or not request.is_navigation_request():
-            self.complaints.append(f"request to {request.url}")
-
     def close(self) -> None:
-        """Close the window; nothing went wrong in it."""
-        self.context.close()
-        assert self.complaints == [], "\n".join(self.complaints)
+        """Leave the window to others; nothing went wrong in it."""
+        complaints = "\n".join(self.complaints)
+        self.complaints.clear()
+        self.windows.free[self.kind].append((self.page, self.complaints))
+        assert complaints == ""
 
     def text(self, selector: str) -> str:
         """The text of an element, as it stands in the page."""
@@ -84,24 +110,41 @@ class Visit:
         rows: list[list[str]] = self.page.locator(selector).evaluate_all(cells)
         return rows
 
-    def address(self) -> str:
-        """The address, once the page has brought it up to date."""
-        self.page.wait_for_timeout(300)
-        return str(self.page.url)
+    def address(self, part: str) -> str:
+        """The part of the address that matches a pattern, once it does."""
+        self.page.wait_for_function("part => RegExp(part).test(location.hash)", arg=part)
+        match = re.search(part, self.page.url)
+        assert match
+        return match[0]
 
-    def networks(self, to: int = 24) -> "Visit":
-        """Wait until the networks have taken all of their steps."""
-        self.page.wait_for_function(
-            "to => +document.getElementById('time').value === to "
-            "&& document.querySelector('.guided:not(.empty) .facts')?.childElementCount",
-            arg=to,
+    def show(self, address: str) -> None:
+        """Change the address, without loading the page anew."""
+        self.page.evaluate(
+            """address => new Promise(go => {
+                addEventListener("hashchange", go, { once: true });
+                location.hash = address;
+            })""",
+            address,
         )
+
+    def networks(self) -> "Visit":
+        """Wait until the search of the networks has ended."""
+        self.page.wait_for_selector("#network[aria-busy=false] .guided:not(.empty) .facts > div")
         return self
+
+    def step(self) -> int:
+        """The step that is shown."""
+        return int(self.text("#time-value"))
+
+    def last_step(self) -> int:
+        """The last step of the search."""
+        return int(self.page.get_attribute("#time", "max"))
 
     def overflow(self) -> int:
         """By how many pixels the page is wider than the window."""
-        width: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        return max(0, width)
+        # Not innerWidth, which grows on a phone with what is too wide.
+        width: int = self.page.evaluate("document.documentElement.scrollWidth")
+        return max(0, width - int(self.page.viewport_size["width"]))
 
     def clipboard(self) -> str:
         """What was copied."""
@@ -118,7 +161,8 @@ class Visit:
 
     def violations(self, *rules: str) -> list[str]:
         """What axe-core finds wrong with the accessibility of the page, by all rules or some."""
-        self.page.evaluate(axe())
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(axe())
         options = {"runOnly": list(rules)} if rules else {}
         result = self.page.evaluate("options => axe.run(options)", options)
         return [

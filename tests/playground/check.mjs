@@ -9,14 +9,15 @@ const [folder, goldenFile, networksFile] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${folder}/${name}.js`));
 const { parse, toText, variablesOf, MEANING, FormulaError } = await load("syntax");
 const { decideNow, assignmentOf, evaluate } = await load("truth");
-const { readNetwork, compile, Evaluator, readLetter, roundWorlds, logProbability } = await load("network");
+const { balanced, readNetwork, compile, Evaluator, readLetter, roundWorlds, logProbability } = await load("network");
 const { splitSequent, readArgument } = await load("argument");
+const { Search } = await load("search");
 const golden = JSON.parse(readFileSync(goldenFile, "utf8"));
 const networks = JSON.parse(readFileSync(networksFile, "utf8"));
 
 const differences = [];
-const counts = { readings: 0, errors: 0, truth: 0, scores: 0, worlds: 0 };
-const largest = { z: 0, log_p: 0, worlds: 0 };
+const counts = { readings: 0, errors: 0, truth: 0, rebalanced: 0, scores: 0, worlds: 0, refuted: 0, unrefuted: 0, flips: 0 };
+const largest = { z: 0, log_p: 0, worlds: 0, p: 0 };
 const same = (what, one, other) => {
   if (JSON.stringify(one) !== JSON.stringify(other)) differences.push([what, one, other]);
 };
@@ -57,6 +58,11 @@ for (const { a, b, countermodel, models } of golden.truth) {
   if (refuting) same(`${a} in its countermodel`, [evaluate(premise, refuting), evaluate(conclusion, refuting)], [true, false]);
 }
 
+for (const { rpn, balanced: expected } of golden.balanced) {
+  counts.rebalanced += rpn !== expected;
+  same(`${rpn} balanced`, balanced([...rpn]).join(""), expected);
+}
+
 for (const [name, { worlds, n, rows }] of Object.entries(golden.networks)) {
   const network = readNetwork(networks[name]);
   for (const { a, b, letters, steps } of rows) {
@@ -79,6 +85,31 @@ for (const [name, { worlds, n, rows }] of Object.entries(golden.networks)) {
         Array.from({ length: 26 }, (__, letter) => Number(readLetter(network, rounded, i * network.k, letter))));
       same(`${title}, worlds read after ${count} steps`, read.flat(), expected.read);
     }
+  }
+}
+
+// The search ends after the same flips, in the same worlds, with the same answer.
+const { drawn, flips, descent, rows: annealed } = golden.annealed;
+const both = Object.fromEntries(Object.entries(networks).map(([name, one]) => [name, readNetwork(one)]));
+const { k } = both.guidedworldnet;
+const n = drawn.length / k;
+const draw = (step) => Float64Array.from([...drawn, ...(flips[step - descent - 1] ?? [])]);
+for (const { a, b, evaluations, worlds, z, p } of annealed) {
+  const search = new Search(readArgument(a, b), both, n, draw);
+  while (!search.ends()) search.advance();
+  const title = `annealing ${a} |= ${b}`;
+  const { probability, evaluations: spent } = search.summary("guided", search.steps);
+  same(`${title}, evaluations`, [spent, search.best(search.steps) < 0], [evaluations, Math.min(...z) < 0]);
+  counts[p > 0.5 ? "unrefuted" : "refuted"]++;
+  counts.flips += search.steps - descent;
+  near(`${title}, P`, [probability], [p], 1e-4, "p");
+  const { scores, worlds: path, network } = search.guided;
+  for (let i = 0; i < n; i++) {
+    let best = descent;
+    scores.forEach((step, t) => t > descent && step[i] < scores[best][i] && (best = t));
+    near(`${title}, z of world ${i}`, [scores[best][i]], [z[i]], 1e-4, "z");
+    const reached = roundWorlds(path[best].slice(i * k, (i + 1) * k), network);
+    same(`${title}, world ${i}`, [...reached], worlds.slice(i * k, (i + 1) * k));
   }
 }
 

@@ -14,20 +14,24 @@ from possibleworlds.data.exam import ENTAILMENTS
 from possibleworlds.data.own import to_letters
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.logic import Formula, FormulaError, parse, to_text
-from possibleworlds.logic.alphabet import ARITY, CONSTANTS
+from possibleworlds.logic.alphabet import ARITY, CONSTANTS, decode, encode
 from possibleworlds.logic.formula import variables_of
 from possibleworlds.logic.syntax import MEANING, parse_sequent
 from possibleworlds.logic.truth import count_models
 from possibleworlds.models.base import Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.possibleworldnet import PossibleWorldNet, all_worlds
-from possibleworlds.playground.page import FALLACIES, samples
+from possibleworlds.models.trees.balance import balance
+from possibleworlds.playground.page import FALLACIES, NETWORKS, samples
 from possibleworlds.training.batches import Dataset
+from possibleworlds.training.loop import single_thread
 
 STYLES = ("published", "ascii", "unicode", "latex")
 NAMES = [*"pqrstuvwxyz", "rain", "wet_2", "x'", "α", "Ж1", "constructor", "toString", "__proto__"]
 JUNK = "pq()~&|>-<=!\\ negto{}[]_'10^,;.$\n\t\u00a0\x85\x1c\u202e\0²½Ⅷ٣α字𝒜😀é\"/"
 STEPS = (0, 1, 2, 5, 24)
+N_ANNEALED = 6
+"""So few worlds that some searches need many flips."""
 
 
 def random_formula(rng: random.Random, operators: int, names: list[str]) -> Formula:
@@ -102,56 +106,112 @@ def truth(rng: random.Random) -> list[dict[str, Any]]:
     return rows
 
 
+def balanced(rng: random.Random) -> list[dict[str, str]]:
+    """Formulas with runs of one operator, and the same as balanced trees."""
+    rows = []
+    for _ in range(500):
+        formula = random_formula(rng, rng.randrange(40), [*"abcd"])
+        # Mostly & and |, and no constants, so that there are long runs.
+        likely = {"=": "&", ">": rng.choice("&|>"), "~": rng.choice(["~", ""]), "1": "e", "0": "f"}
+        rpn = "".join(likely.get(symbol, symbol) for symbol in formula.rpn)
+        rows.append({"rpn": rpn, "balanced": decode(np.uint8(balance(encode(rpn))))})
+    return rows
+
+
+def letters_of(pairs: list[list[str]]) -> tuple[Dataset, list[dict[str, str]]]:
+    """Pairs as data, and the letter of each variable."""
+    rows = [to_letters(a, b) for a, b, *_ in pairs]
+    letters = [{name: letter for letter, name in names.items()} for _, names in rows]
+    return Dataset(Pairs.of([(*row, False) for row, _ in rows])), letters
+
+
+@torch.no_grad()
 def network(name: str, rng: random.Random) -> dict[str, Any]:
-    """What a network says of pairs in given worlds, before and after steps of its search."""
+    """What a network says of pairs in given worlds, before and after steps down the gradient.
+
+    Worlds move in float64, in which errors do not add up, and are scored in float32.
+    """
     model = possibleworlds.load(name).model.eval()
     assert isinstance(model, PossibleWorldNet)
     worlds = np.random.default_rng(0).uniform(-1, 1, (6, model.settings.world_size))
     start = torch.from_numpy(worlds.astype(np.float32))
-    drawn = [pair for pairs in samples().values() for pair in rng.sample(pairs, 12)]
-    pairs = [
-        *drawn,
-        ["rain <-> wet", "1 | rain"],
-        ["1", "0"],
-        ["1", "q"],
-        *([a, b] for _, a, b in ENTAILMENTS[:40]),
+    drawn = [pair for pairs in samples().values() for pair in rng.sample(pairs, 8)]
+    constants = [["rain <-> wet", "1 | rain"], ["1", "0"], ["1", "q"]]
+    pairs = [*drawn, *constants, *([a, b] for _, a, b in ENTAILMENTS[:40])]
+    data, letters = letters_of(pairs)
+    rows: list[dict[str, Any]] = [
+        {"a": a, "b": b, "letters": names, "steps": {}}
+        for (a, b, *_), names in zip(pairs, letters, strict=True)
     ]
-    rows = [evaluation(model, start, a, b) for a, b, *_ in pairs]
+    for numbers, batch in data.in_order_of_size():
+        moved, done = start.double().expand(len(numbers), -1, -1), 0
+        for count in STEPS if isinstance(model, GuidedWorldNet) else (0,):
+            if isinstance(model, GuidedWorldNet):
+                moved = model.double().search(batch, moved, count - done)
+                rounded = model.float().round_worlds(moved.float())
+                z = model.evaluate(batch, rounded)
+            else:
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(model, "draw_worlds", lambda *_, **__: start[None])
+                    imagined = model.imagine(batch)
+                rounded, z = imagined.worlds.expand(len(numbers), -1, -1), imagined.z
+            log_p, read, done = all_worlds(z)[:, 1], model.assignments(rounded), count
+            for i, row in enumerate(numbers):
+                rows[row]["steps"][str(count)] = {
+                    "worlds": moved[i].flatten().tolist(),
+                    "z": z[i].tolist(),
+                    "log_p": float(log_p[i]),
+                    "read": read[i].int().flatten().tolist(),
+                }
     return {"worlds": start.flatten().tolist(), "n": len(start), "rows": rows}
 
 
 @torch.no_grad()
-def evaluation(model: PossibleWorldNet, start: torch.Tensor, a: str, b: str) -> dict[str, Any]:
-    """Move worlds in float64, in which errors do not add up, and score them in float32."""
-    row, names = to_letters(a, b)
-    _, batch = next(Dataset(Pairs.of([(*row, False)])).in_order_of_size())
-    steps: dict[str, Any] = {}
-    for count in STEPS if isinstance(model, GuidedWorldNet) else (0,):
-        moved = start.double()[None]
-        if isinstance(model, GuidedWorldNet):
-            moved = model.double().search(batch, moved, count)
-        at = moved.float()
+def annealed(rng: random.Random) -> dict[str, Any]:
+    """Where the default search of guidedworldnet arrives from given worlds, and when it ends."""
+    model = possibleworlds.load("guidedworldnet").model.eval().double()
+    assert isinstance(model, GuidedWorldNet)
+    pairs = [pair for pairs in samples().values() for pair in rng.sample(pairs, 4)]
+    pairs += [["1", "0"], ["rain <-> wet", "1 | rain"]]
+    drawn = np.random.default_rng(1).random((N_ANNEALED, model.settings.world_size))
+    worlds = 2 * torch.from_numpy(drawn) - 1
+    rows = []
+    for numbers, batch in letters_of(pairs)[0].in_order_of_size():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(model.float(), "draw_worlds", lambda *_, at=at, **__: at)
-            imagined = model.imagine(batch, Options(steps=0))
-        steps[str(count)] = {
-            "worlds": moved.flatten().tolist(),
-            "z": imagined.z[0].tolist(),
-            "log_p": float(all_worlds(imagined.z)[0, 1]),
-            "read": model.assignments(imagined.worlds[0]).int().flatten().tolist(),
-        }
-    letters = {name: letter for letter, name in names.items()}
-    return {"a": a, "b": b, "letters": letters, "steps": steps}
+            patch.setattr(model, "draw_worlds", lambda *_, **__: worlds[None])
+            # The search draws nothing else but two numbers for each world at each flip.
+            torch.manual_seed(0)
+            imagined = model.imagine(batch, Options(worlds=N_ANNEALED))
+        assert imagined.evaluations is not None
+        for i, row in enumerate(numbers):
+            a, b, *_ = pairs[row]
+            rows.append(
+                {
+                    "a": a,
+                    "b": b,
+                    "evaluations": int(imagined.evaluations[i]),
+                    "worlds": imagined.worlds[i].flatten().tolist(),
+                    "z": imagined.z[i].tolist(),
+                    "p": float(imagined.log_probs[i, 1].exp()),
+                }
+            )
+    torch.manual_seed(0)
+    flips = [torch.rand(2, N_ANNEALED).flatten().tolist() for _ in range(26 * model.settings.flips)]
+    descent = model.settings.descent_steps
+    return {"drawn": drawn.flatten().tolist(), "flips": flips, "descent": descent, "rows": rows}
 
 
 def write(path: Path) -> None:
     """Write everything to a file."""
     rng = random.Random(0)
-    golden = {
+    golden: dict[str, Any] = {
         "meaning": MEANING,
         "readings": [reading(text) for text in texts(rng)],
         "sequents": sequents(rng),
         "truth": truth(rng),
-        "networks": {name: network(name, rng) for name in ("possibleworldnet", "guidedworldnet")},
+        "balanced": balanced(rng),
     }
+    with single_thread():
+        golden["networks"] = {name: network(name, rng) for name in NETWORKS}
+        golden["annealed"] = annealed(rng)
     path.write_text(json.dumps(golden), encoding="utf-8")

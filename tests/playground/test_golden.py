@@ -20,11 +20,15 @@ def test_javascript_agrees_with_python(node: str, tmp_path: Path) -> None:
     (tmp_path / "networks.json").write_text(weights, encoding="utf-8")
     files = [str(tmp_path / "golden.json"), str(tmp_path / "networks.json")]
     command = [node, str(CHECK), str(HERE), *files]
-    output = subprocess.run(command, check=True, timeout=300, capture_output=True, text=True)
+    output = subprocess.run(command, check=True, timeout=900, capture_output=True, text=True)
     result = json.loads(output.stdout)
     assert result["differences"] == []
     assert result["counts"]["readings"] > 3000
     assert result["counts"]["errors"] > 3000
     assert result["counts"]["truth"] > 1000
+    assert result["counts"]["rebalanced"] > 100
     assert result["counts"]["worlds"] > 3000
+    assert result["counts"]["refuted"] > 5
+    assert result["counts"]["unrefuted"] > 5
+    assert result["counts"]["flips"] > 1000
     assert result["largest"]["z"] < 1e-4

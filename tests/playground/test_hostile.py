@@ -1,13 +1,12 @@
 """Whatever an address or a field holds, the page goes on working, and text stays text."""
 
 import random
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
 
-from tests.playground.browser import Visit
+from tests.playground.browser import Visit, Windows
 
 MARKUP = [
     "<img src=x onerror=alert(1)>",
@@ -27,8 +26,8 @@ TIMES = 5_000
 
 
 @pytest.fixture
-def at(browser: Any, page_file: Path) -> Any:
-    visit = Visit(browser, page_file, (1280, 800), "")
+def at(windows: Windows) -> Iterator[Visit]:
+    visit = Visit(windows, (1280, 800))
     yield visit
     visit.close()
 
@@ -41,20 +40,19 @@ def works(at: Visit) -> None:
     assert at.text("#answer strong") == "It follows."
     assert at.page.locator("tbody tr").count() == 4
     at.networks()
-    assert "follows" in at.text(".guided .verdict")
+    assert at.text(".guided .verdict").startswith("says ")
 
 
-@pytest.mark.parametrize("text", MARKUP)
-def test_text_never_becomes_markup(at: Visit, text: str) -> None:
+def test_text_never_becomes_markup(at: Visit) -> None:
     names = "[...document.querySelectorAll('*')].map(e => e.tagName).sort().join()"
-    at.page.evaluate("location.hash = '#a=%26&b=%26'")
-    at.page.wait_for_selector(".broken")
-    at.type("#premises", "")
-    at.type("#conclusion", text)
-    at.page.evaluate(f"location.hash = '#a={quote(text)}&b={quote(text)}&row={quote(text)}'")
-    at.page.wait_for_timeout(200)
-    assert not at.page.locator("script:not([type]), b > q, img, svg[onload], main script").count()
-    assert "alert" not in at.page.evaluate(names).lower()
+    for text in MARKUP:
+        at.page.fill("#premises", "")
+        at.page.fill("#conclusion", text)
+        at.show(f"#a={quote(text)}&b={quote(text)}&row={quote(text)}")
+        assert at.page.input_value("#conclusion") == text
+        markup = "script:not([type]), b > q, img, svg[onload], main script"
+        assert not at.page.locator(markup).count()
+        assert "alert" not in at.page.evaluate(names).lower()
     works(at)
 
 
@@ -100,26 +98,25 @@ def test_random_addresses_and_inputs_leave_the_page_working(at: Visit) -> None:
             }""",
             inputs[start : start + 500],
         )
-        at.page.wait_for_timeout(100)
     works(at)
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("~" * 100_000 + "p", "100,001 characters; this page reads up to 20,000."),
-        ("p&" * 50_000 + "p", "100,001 characters; this page reads up to 20,000."),
-        ("~" * 9_000 + "p", "9,002 symbols; this page works with up to 3,000."),
-        ("(" * 15_000, "the formula ends too early"),
-    ],
-)
-def test_a_formula_too_long_gets_a_clear_line(at: Visit, text: str, line: str) -> None:
-    at.page.fill("#premises", "p")
-    at.page.fill("#conclusion", text)
-    assert at.text("#conclusion-error p").startswith(line)
-    at.page.evaluate("text => { location.hash = 'a=p&b=' + encodeURIComponent(text) }", text)
-    at.page.wait_for_timeout(200)
-    assert at.text("#conclusion-error p").startswith(line)
+TOO_LONG = {
+    "~" * 100_000 + "p": "100,001 characters; this page reads up to 20,000.",
+    "p&" * 50_000 + "p": "100,001 characters; this page reads up to 20,000.",
+    "~" * 9_000 + "p": "9,002 symbols; this page works with up to 3,000.",
+    "(" * 15_000: "the formula ends too early",
+}
+
+
+def test_a_formula_too_long_gets_a_clear_line(at: Visit) -> None:
+    for text, line in TOO_LONG.items():
+        at.page.fill("#premises", "p")
+        at.page.fill("#conclusion", text)
+        assert at.text("#conclusion-error p").startswith(line)
+        at.page.fill("#conclusion", "p")
+        at.show(f"#a=p&b={quote(text)}")
+        assert at.text("#conclusion-error p").startswith(line)
     works(at)
 
 

@@ -35,7 +35,7 @@ def page(browser: Any, page_file: Path, request: pytest.FixtureRequest) -> Itera
     complaints: list[str] = []
     shown.on("console", lambda message: complaints.append(message.text))
     shown.on("pageerror", lambda error: complaints.append(str(error)))
-    shown.on("request", lambda asked: complaints.append(asked.url))
+    shown.on("request", lambda request: complaints.append(request.url))
     shown.goto(page_file.as_uri())
     assert complaints == [page_file.as_uri()]
     complaints.clear()
@@ -88,8 +88,10 @@ def test_names_stay_in_view_and_nothing_is_wider_than_the_screen(page: Any) -> N
 def test_accessibility(page: Any) -> None:
     page.evaluate(axe())
     checked = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    found = [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in checked["violations"]]
-    assert found == []
+    violations = [
+        (v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in checked["violations"]
+    ]
+    assert violations == []
 
 
 def test_the_page_is_whole_without_scripts(browser: Any, page_file: Path) -> None:

@@ -23,7 +23,7 @@ from possibleworlds.cli import app
 from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import sweep
-from possibleworlds.experiments.grid import Candidate, Plan, Rung
+from possibleworlds.experiments.grid import Candidate, Rung, SearchPlan
 from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.registry import resolve
 from possibleworlds.paper import TABLE_1, TABLE_2
@@ -32,12 +32,12 @@ from possibleworlds.report import page as pages
 from possibleworlds.report import runs as report_runs
 from possibleworlds.report.cells import table
 from possibleworlds.report.material import Material, ReportRequest
-from possibleworlds.report.report import evaluate, pending_evaluations, write_report
+from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
 from possibleworlds.report.results import ResultRow, result_row, results_table
 from possibleworlds.report.runs import CurvePoint, Run, find_runs, select
 from possibleworlds.report.sizes import SizeBin
 from possibleworlds.report.summary import summarise
-from possibleworlds.training.checkpoint import FORMAT
+from possibleworlds.training.checkpoint import RUN_FORMAT
 from possibleworlds.training.evaluations import evaluate_into, pending_tasks, read_evaluations
 from possibleworlds.training.pipeline import Job
 from possibleworlds.training.pipeline import run_job as train
@@ -60,7 +60,7 @@ def make_run(
     training = {"batch_size": 64, "permute_symbols": True, "epochs": 1.0}
     own = {name: value for name, value in settings.items() if name not in training}
     run = {
-        "format": FORMAT,
+        "format": RUN_FORMAT,
         "version": "0.1.0",
         "model": model,
         "settings": own,
@@ -86,7 +86,7 @@ def make_run(
     ]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     parts = {"rows": 100, "accuracy": 0.6}
-    found = {
+    evaluations = {
         key: {
             "rows": 100,
             "correct": round(100 * accuracy),
@@ -97,8 +97,8 @@ def make_run(
         }
         for key, accuracy in (tests or {}).items()
     }
-    if found:
-        (folder / "evaluation.json").write_text(json.dumps(found))
+    if evaluations:
+        (folder / "evaluation.json").write_text(json.dumps(evaluations))
     return folder
 
 
@@ -172,7 +172,7 @@ def test_settings_are_selected_by_mean_validation_and_never_by_tests(tmp_path: P
 def sweep_record(seeds: dict[str, dict[str, float]]) -> dict[str, Any]:
     """What sweep.json says of a sweep that selected these runs of each network."""
     base = RunSettings.read(resolve("treenet"), {}).flat()
-    plan = Plan(base, [Rung(1, 1, 1)], [Candidate({}, [1.0], [1.0])], 0, 1, 1.0)
+    plan = SearchPlan(base, [Rung(1, 1, 1)], [Candidate({}, [1.0], [1.0])], 0, 1, 1.0)
     networks = {
         model: sweep.NetworkRecord(
             sweep.SearchRequest(None, 1.0, 0),
@@ -303,7 +303,7 @@ def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
     assert [(part.label, part.rows) for part in row.bins["variables"]] == [("3", 150), ("9", 1)]
     write_report(request(tmp_path), tmp_path / "out", silent)
     bins = [SizeBin(3, 3, 1, 1.0), SizeBin(4, 4, 3, 0.0)]
-    assert sizes.merged(bins, 5) == [SizeBin(3, 4, 4, 0.25)]
+    assert sizes.merge_bins(bins, 5) == [SizeBin(3, 4, 4, 0.25)]
 
 
 @pytest.fixture(scope="module")
@@ -330,7 +330,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def report(trained: Path) -> Path:
     about = request(trained / "runs", data=(trained / "data", trained / "naive"))
-    evaluate(pending_evaluations(Material(about)), 2, lambda: False, lambda _: None)
+    evaluate_tasks(pending_evaluations(Material(about)), 2, lambda: False, lambda _: None)
     return write_report(about, trained / "report", silent).parent
 
 
@@ -338,8 +338,8 @@ def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> N
     assert report.exists()
     groups = select(runs_in(trained / "runs"))
     (selected,) = (group for group in groups if group.model == "mlp-bow")
-    found = read_evaluations(selected.first.path)
-    assert {f"data/{name}" for name in TABLE_1 if name != "train"} == found.keys()
+    evaluations = read_evaluations(selected.first.path)
+    assert {f"data/{name}" for name in TABLE_1 if name != "train"} == evaluations.keys()
     files = [trained / "data" / "test_easy.txt", trained / "naive" / "test_easy.txt"]
     again = evaluate_into(trained / "runs" / "w4", files[:1], worlds=2)
     assert "data/test_easy@2" in again
@@ -351,8 +351,8 @@ def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> N
 def test_evaluations_on_files_that_have_changed_do_not_count(tmp_path: Path) -> None:
     run = make_run(tmp_path / "runs" / "a", tests={"data/test_easy": 0.7, "other/test_easy": 0.6})
     stored = json.loads((run / "evaluation.json").read_text())
-    for found in stored.values():
-        found["sha256"] = "of another file"
+    for evaluation in stored.values():
+        evaluation["sha256"] = "of another file"
     (run / "evaluation.json").write_text(json.dumps(stored))
     generate_folder(tmp_path / "data", free_splits(80, (1, 3), (1, 3), "fourtuples"), seed=0)
     about = request(tmp_path / "runs", data=(tmp_path / "data",))
@@ -448,9 +448,9 @@ def test_every_part_is_there_and_markdown_has_its_pictures(report: Path) -> None
 
 
 def test_markdown_html_and_json_agree(report: Path) -> None:
-    found = json.loads((report / "report.json").read_text())
+    numbers = json.loads((report / "report.json").read_text())
     text, page = (report / "report.md").read_text(), (report / "report.html").read_text()
-    for row in found["results"]:
+    for row in numbers["results"]:
         value = row["accuracy"]["data"]["test_hard"]
         shown = f"{100 * value['mean']:.1f}"
         if value["spread"] is not None:
@@ -460,15 +460,15 @@ def test_markdown_html_and_json_agree(report: Path) -> None:
         line = next(line for line in table.splitlines() if line.startswith(f"| {name} |"))
         assert shown in line
         assert shown in page
-    assert len(found["results"]) == 2
-    hard = [row for row in found["sampling"] if row["file"] == "data/test_hard"]
+    assert len(numbers["results"]) == 2
+    hard = [row for row in numbers["sampling"] if row["file"] == "data/test_hard"]
     assert [row["count"] for row in hard] == [32, 64, 128, 256]
     assert all(row["network"]["mean"] >= 0 for row in hard)
 
 
 def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
-    found = json.loads((report / "report.json").read_text())
-    by_name = {Path(run["run"]).name: run for run in found["repeat"]}
+    numbers = json.loads((report / "report.json").read_text())
+    by_name = {Path(run["run"]).name: run for run in numbers["repeat"]}
     assert set(by_name) == {path.name for path in (trained / "runs").iterdir()}
     words = by_name["w4"]["command"].split()
     assert words[:3] == ["possibleworlds", "train", "possibleworldnet"]
@@ -478,6 +478,9 @@ def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
     assert "permute_symbols=false" in run["command"]
     assert run["settings"]["batch_size"] == 64
     assert len(run["data"]["train.txt"]) == 64
+    page = (report / "report.html").read_text()
+    assert str(trained / "data") not in page
+    assert "possibleworlds train possibleworldnet --data data --out RUN" in page
     again = trained / "again"
     command = [
         sys.executable,
@@ -491,9 +494,9 @@ def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
 
 
 def test_every_evaluation_can_be_repeated(report: Path) -> None:
-    found = json.loads((report / "report.json").read_text())
+    numbers = json.loads((report / "report.json").read_text())
     # With its own worlds, and with other numbers.
-    run = next(run for run in found["repeat"] if len(run["evaluate"]) > 1)
+    run = next(run for run in numbers["repeat"] if len(run["evaluate"]) > 1)
     for line in run["evaluate"]:
         program, *words = line.replace("RUN", run["run"]).split()
         assert program == "possibleworlds"

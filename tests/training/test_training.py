@@ -398,8 +398,8 @@ def possible(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPr
 
 def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
     test = str(data / "test_easy.txt")
-    found = possible("evaluate", str(run), test, str(data / "validate.txt"), "--json")
-    lines = [json.loads(line) for line in found.stdout.splitlines()]
+    evaluated = possible("evaluate", str(run), test, str(data / "validate.txt"), "--json")
+    lines = [json.loads(line) for line in evaluated.stdout.splitlines()]
     assert [line["file"] for line in lines] == [test, str(data / "validate.txt")]
     for line in lines:
         assert line["accuracy"] == line["correct"] / line["rows"]
@@ -421,10 +421,10 @@ def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
     as_json = possible("predict", str(run), test, "--json").stdout.splitlines()
     assert json.loads(as_json[0])["line"] == 1
 
-    asked = possible("entails", "p -> q", "q -> p", "--model", str(run))
-    assert asked.returncode == 1
-    assert "says" in asked.stdout
-    assert "countermodel: p false, q true" in asked.stdout
+    decided = possible("entails", "p -> q", "q -> p", "--model", str(run))
+    assert decided.returncode == 1
+    assert "says" in decided.stdout
+    assert "countermodel: p false, q true" in decided.stdout
     answer = json.loads(possible("entails", "p", "p", "--model", str(run), "--json").stdout)
     assert 0 < answer["probability"] < 1
 

@@ -80,9 +80,9 @@ def end_broken_pipe(output: int) -> NoReturn:
     sys.exit(128 + 13)  # as a command that SIGPIPE ends
 
 
-def version(wanted: bool) -> None:
+def version(is_requested: bool) -> None:
     """Print the version and stop."""
-    if wanted:
+    if is_requested:
         print(possibleworlds.__version__)
         raise typer.Exit
 

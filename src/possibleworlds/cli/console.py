@@ -36,16 +36,16 @@ SearchBudget = Annotated[
     int | None, Option("--budget", help="Evaluations per pair, on average, of guided worlds.")
 ]
 Workers = Annotated[int, Option(min=1, show_default="one per core", help="Processes to use.")]
-EngineName = Annotated[
+EngineOption = Annotated[
     Literal["local", "ray"], Option("--engine", help="Processes on this machine, or a Ray cluster.")
 ]
 Address = Annotated[str | None, Option(help="Address of a Ray cluster on other machines.")]
 Trust = Annotated[
     bool, Option("--trust", help="Import the class named in the run folder: this runs its code.")
 ]
-Run = Annotated[str, Argument(metavar="RUN", help="A run folder, or a pretrained network.")]
-FILES: Any = Argument(metavar="FILE", help="Data files or folders.")
-Files = Annotated[list[Path], FILES]
+RunArgument = Annotated[str, Argument(metavar="RUN", help="A run folder, or a pretrained network.")]
+FILES_ARGUMENT: Any = Argument(metavar="FILE", help="Data files or folders.")
+Files = Annotated[list[Path], FILES_ARGUMENT]
 DATA: Any = Option(metavar="DIR", help="Folder with train.txt and validate.txt.")
 
 

@@ -89,7 +89,7 @@ def generate(
     seed: Annotated[int, Option(min=0, help="Same seed, same bytes.")] = 0,
     workers: console.Workers = console.CORES,
     force: Annotated[bool, Option("--force", help="Overwrite what is in OUT.")] = False,
-    engine: console.EngineName = "local",
+    engine: console.EngineOption = "local",
     address: console.Address = None,
 ) -> None:
     """Generate the paper's seven splits, or training, validation and test data of your own.
@@ -166,10 +166,10 @@ def published(
 
         possibleworlds evaluate treenet published/test_easy.txt
     """
-    from possibleworlds.data.published import FILES, SOURCE, download
+    from possibleworlds.data.published import FILES, PUBLISHED_SOURCE, download
 
     with console.resumable("the same command continues"), Bars(DownloadColumn()) as bars:
-        new = download(folder, source or SOURCE, bars.show)
+        new = download(folder, source or PUBLISHED_SOURCE, bars.show)
     log(f"{len(FILES)} files in {folder}, {new} of them new; all have the expected SHA-256")
 
 
@@ -184,11 +184,11 @@ def verify(
 
     Example: `possibleworlds verify data`
     """
-    from possibleworlds.data.verify import CHECKS, Problem, Summary
+    from possibleworlds.data.verify import CHECKS, FileProblem, Summary
     from possibleworlds.data.verify import verify as verify_files
 
-    found = data_files(paths)
-    names, sizes = console.short_names(found), {path: count_lines(path) for path in found}
+    data = data_files(paths)
+    names, sizes = console.short_names(data), {path: count_lines(path) for path in data}
     summaries: list[Summary] = []
     wrong = False
     with Bars() as bars:
@@ -196,8 +196,8 @@ def verify(
         def show(path: Path, rows: int) -> None:
             bars.show(names[path], rows, sizes[path])
 
-        for result in verify_files(found, workers, show):
-            if not isinstance(result, Problem):
+        for result in verify_files(data, workers, show):
+            if not isinstance(result, FileProblem):
                 summaries.append(result)
                 continue
             wrong = True
@@ -231,13 +231,13 @@ def stats(
     """
     from possibleworlds.data.plots import check_drawable, plot_distributions
 
-    found, is_folder = data_files([path]), path.is_dir()
+    data, is_folder = data_files([path]), path.is_dir()
     if is_folder and plot:
         raise UserError("--plot draws the distributions of one file, not of a folder")
     if plot:
         check_drawable(plot)
     with Bars() as bars:
-        advance = bars.counter(path.name, sum(map(count_lines, found)))
+        advance = bars.counter(path.name, sum(map(count_lines, data)))
 
         def counted(file: Path) -> Iterator[Any]:
             for block in files.in_blocks(read_pairs(file)):
@@ -245,7 +245,7 @@ def stats(
                 advance(len(block))
 
         if is_folder:
-            lines = {file.stem: statistics.split_statistics(counted(file)) for file in found}
+            lines = {file.stem: statistics.split_statistics(counted(file)) for file in data}
         else:
             described = statistics.file_statistics(counted(path))
     if is_folder:

@@ -47,7 +47,7 @@ def sweep(
     seed: Annotated[
         int, Option(min=0, max=2**32, help="Seed of the sample and of the trials.")
     ] = 0,
-    engine: console.EngineName = "local",
+    engine: console.EngineOption = "local",
     address: console.Address = None,
     workers: console.Workers = console.CORES,
     status: Annotated[
@@ -79,6 +79,7 @@ def sweep(
         raise UserError("--epochs is for --grid paper; give --budget 100epochs instead")
 
     from possibleworlds.cli import progress
+    from possibleworlds.cli.progress import log_wrapped as log
     from possibleworlds.experiments import sweep as sweeps
     from possibleworlds.experiments.grid import Budget
     from possibleworlds.parallel.engines import make_engine
@@ -94,15 +95,15 @@ def sweep(
     try:
         with console.stoppable("the same command, given again, continues the sweep") as stop:
             requests = dict.fromkeys(models, request)
-            searches = sweeps.plan_searches(folder, requests, data, runs_on, stop, progress.log)
+            searches = sweeps.plan_searches(folder, requests, data, runs_on, stop, log)
             for search in searches:
-                plan = progress.in_words(search.plan)
+                plan = progress.plan_in_words(search.plan)
                 after = duration(search.seconds_to_evaluate(files))
-                progress.log(f"{search.model}: {plan}, then {after} to evaluate")
+                log(f"{search.model}: {plan}, then {after} to evaluate")
             works = [search.work_left({}) for search in searches]
-            progress.log(f"left to train: {progress.on_cores(works, runs_on.slots)}")
+            log(f"left to train: {progress.on_cores(works, runs_on.slots)}")
             with progress.live_table(searches, runs_on) as show:
-                sweeps.run(searches, data, files, runs_on, stop, progress.log, show)
+                sweeps.run_searches(searches, data, files, runs_on, stop, log, show)
     finally:
         runs_on.stop()
     progress.show_status(folder)
@@ -149,6 +150,7 @@ def reproduce(
     tests = check_tests(test)
 
     from possibleworlds.cli import progress
+    from possibleworlds.cli.progress import log_wrapped as log
     from possibleworlds.experiments.grid import Budget
     from possibleworlds.experiments.presets import paper, quick, tiny
     from possibleworlds.experiments.reproduce import Reproduction
@@ -165,7 +167,7 @@ def reproduce(
     engine = LocalEngine(workers)
     try:
         with console.stoppable("the same command, given again, continues") as stop:
-            work = Reproduction(chosen, folder.resolve(), tests, engine, stop, progress.log)
+            work = Reproduction(chosen, folder.resolve(), tests, engine, stop, log)
             with exclusive_folder(folder):
                 work.begin(request)
                 page, failures = run_reproduction(work, shlex.join(words))
@@ -173,28 +175,27 @@ def reproduce(
         engine.stop()
     progress.print_results(json.loads((page.parent / "report.json").read_text(encoding="utf-8")))
     for line in (*failures, f"written: {page}"):
-        progress.log(line)
+        log(line)
     raise typer.Exit(bool(failures))
 
 
 def run_reproduction(work: "Reproduction", command: str) -> tuple[Path, list[str]]:
     """Make the data, search, train, evaluate and report; give the page, and what failed."""
     from possibleworlds.cli import progress
+    from possibleworlds.cli.progress import log_wrapped as log
     from possibleworlds.report.material import Material, ReportRequest
     from possibleworlds.report.report import pending_evaluations
 
     with Bars() as bars:
         work.make_data(bars.show)
-    progress.log("data generated and verified; planning")
+    log("data generated and verified; planning")
     lengths, searches = work.expected_seconds(), work.plan_search()
     lengths |= work.add_twins(searches)
     works = [search.work_left({}) for search in searches]
     twins = [search.plan.seconds_each(-1) for search in searches if search.pending()]
     works.append([[*work.work_left(lengths), *twins]])
     slots = work.engine.slots
-    progress.log(
-        f"left to train: {progress.on_cores(works, slots)}, then evaluations and the report"
-    )
+    log(f"left to train: {progress.on_cores(works, slots)}, then evaluations and the report")
     if searches:
         with progress.live_table(searches, work.engine) as show:
             work.search(searches, show)

@@ -9,7 +9,7 @@ from typer import Argument, Option
 import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.data.files import count_lines
+from possibleworlds.data.files import count_lines, shown_name
 from possibleworlds.errors import printable
 from possibleworlds.integrations.export import Format
 from possibleworlds.integrations.export import export as export_files
@@ -43,7 +43,13 @@ def export(
 
         possibleworlds export model guidedworldnet OUT
     """
-    rows = export_files(form, data, target)
+    with Bars() as bars:
+        rows = export_files(
+            form,
+            data,
+            target,
+            lambda file: bars.counter(Path(shown_name(file)).name, count_lines(file)),
+        )
     log(f"written: {target}" if rows is None else f"{rows:,} rows in {target}")
 
 
@@ -113,11 +119,12 @@ def evaluate_endpoint(
 
     endpoint = Endpoint(url, model, concurrency=concurrency)
     endpoint.validate()
-    run = folder or Path("runs") / re.sub(r"[^\w.-]+", "-", model)
-    cache, names = ReplyCache(run / "replies.jsonl"), console.short_names(files)
+    run = folder or Path("runs") / re.sub(r"^\.+|[^\w.-]+", "-", model)  # never ".."
+    names = console.short_names(files)
     advice = f"the replies are in {run}; the same command continues"
     evaluations, results = {}, []
     with console.stoppable(advice) as stop, Bars() as bars:
+        cache = ReplyCache(run / "replies.jsonl")
         for file in files:
             advance = bars.counter(names[file], count_lines(file))
             evaluations[file], result = evaluate_file(endpoint, file, run, cache, advance, stop)

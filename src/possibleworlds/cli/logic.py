@@ -14,7 +14,7 @@ from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.logic.syntax import (
     TURNSTILE,
-    Style,
+    Notation,
     parse,
     parse_premises,
     parse_sequent,
@@ -22,7 +22,7 @@ from possibleworlds.logic.syntax import (
 )
 
 app = console.new_group()
-STYLES: tuple[Style, ...] = get_args(Style)
+NOTATIONS: tuple[Notation, ...] = get_args(Notation)
 
 
 @app.command(context_settings={"allow_extra_args": True})
@@ -105,7 +105,7 @@ def entails(
     raise typer.Exit(countermodel is not None)
 
 
-def signs() -> tuple[Style, tuple[str, str]]:
+def signs() -> tuple[Notation, tuple[str, str]]:
     """Choose the notation of this terminal, and its signs for entailment and non-entailment."""
     try:
         "¬∧∨→↔⊤⊥⊨⊭".encode(sys.stdout.encoding or "ascii")
@@ -138,7 +138,7 @@ def show(
     Example: `possibleworlds show "p <-> q" --basic`
     """
     parsed = parse(formula).basic() if basic else parse(formula)
-    facts: dict[str, Any] = {style: to_text(parsed, style) for style in STYLES}
+    facts: dict[str, Any] = {style: to_text(parsed, style) for style in NOTATIONS}
     if not set(parsed.rpn) <= set(SYMBOLS):
         facts["published"] = None  # it has no other operators, and variables a to z
     facts |= {"variables": parsed.variables, "operators": parsed.operators}

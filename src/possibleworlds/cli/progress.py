@@ -13,10 +13,10 @@ from rich.text import Text
 
 from possibleworlds.cli import console
 from possibleworlds.errors import printable
-from possibleworlds.experiments.grid import Plan
+from possibleworlds.experiments.grid import SearchPlan
 from possibleworlds.experiments.scheduler import TimeLeft
 from possibleworlds.experiments.sweep import Search, read_searches
-from possibleworlds.experiments.trials import Progress, running_trials
+from possibleworlds.experiments.trials import TrialProgress, running_trials
 from possibleworlds.paper import SPLITS
 from possibleworlds.parallel.engines import Engine
 from possibleworlds.report.page import duration
@@ -25,14 +25,14 @@ BEST_TRIALS = 3
 """How many of the best trials of a network the live table shows."""
 
 
-def log(line: str) -> None:
+def log_wrapped(line: str) -> None:
     """Print a line for people, folded where it is wider than the terminal."""
     width = console.err.width
     for part in textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False):
         console.log(part)
 
 
-def in_words(plan: Plan) -> str:
+def plan_in_words(plan: SearchPlan) -> str:
     """Write what a plan will run, and how long that takes."""
     points = sum(bool(candidate.overrides) for candidate in plan.candidates)
     first = ["the defaults"] * (points < len(plan.candidates))
@@ -94,7 +94,7 @@ def status_table(searches: list[Search], most: int | None) -> Table:
 
 
 def trial_lines(
-    search: Search, at_work: dict[str, Progress], most: int | None
+    search: Search, at_work: dict[str, TrialProgress], most: int | None
 ) -> list[tuple[str, ...]]:
     """List the trials that have begun: running ones, then the others of each rung, best first."""
     selection = search.selection()

@@ -1,7 +1,6 @@
 """The command `report`."""
 
 import shlex
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,8 +8,9 @@ from typer import Argument, Option
 
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.errors import UserError, reason
+from possibleworlds.errors import UserError
 from possibleworlds.parallel import Stop
+from possibleworlds.storage import atomic_write, exclusive_folder
 
 if TYPE_CHECKING:
     from possibleworlds.report.material import ReportRequest
@@ -76,10 +76,10 @@ def pretrained_copy(folder: Path, out: Path) -> Path | None:
         return None
     source = folder if is_shipped else find_run(str(folder))
     target = out / "pretrained" / source.name
-    try:
-        shutil.copytree(source, target, dirs_exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{target}: {error.strerror or reason(error)}") from None
+    with exclusive_folder(target):
+        for file in source.iterdir():
+            with atomic_write(target / file.name, binary=True) as copy:
+                copy.write(file.read_bytes())
     return target
 
 
@@ -96,7 +96,7 @@ def write_pages(request: "ReportRequest", out: Path) -> Path:
 
 def evaluate_with_progress(tasks: "list[EvaluationTask]", workers: int, stop: Stop) -> None:
     """Evaluate runs, with a progress bar."""
-    from possibleworlds.report.report import evaluate
+    from possibleworlds.report.report import evaluate_tasks
 
     with Bars(unit="evaluations") as bars:
-        evaluate(tasks, workers, stop, lambda done: bars.show("evaluating", done, len(tasks)))
+        evaluate_tasks(tasks, workers, stop, lambda done: bars.show("evaluating", done, len(tasks)))

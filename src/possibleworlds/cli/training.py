@@ -143,8 +143,8 @@ def pretrained(model: str) -> "RunRecord":
 
 @app.command()
 def evaluate(
-    run: console.Run,
-    paths: Annotated[list[Path] | None, console.FILES] = None,
+    run: console.RunArgument,
+    paths: Annotated[list[Path] | None, console.FILES_ARGUMENT] = None,
     worlds: console.Worlds = None,
     steps: console.Steps = None,
     budget: console.SearchBudget = None,
@@ -273,7 +273,7 @@ def print_by_size(what: str, titles: list[str], columns: "list[dict[str, Bin]]")
 
 @app.command()
 def predict(
-    run: console.Run,
+    run: console.RunArgument,
     paths: console.Files,
     worlds: console.Worlds = None,
     steps: console.Steps = None,
@@ -297,7 +297,7 @@ def predict(
 
     from possibleworlds.training.batches import Dataset
     from possibleworlds.training.certificate import certify as find_countermodels
-    from possibleworlds.training.evaluation import log_probabilities
+    from possibleworlds.training.evaluation import row_log_probabilities
 
     for file in data_files(paths):
         data, model = Dataset(read(file)), network.model
@@ -305,10 +305,10 @@ def predict(
         with Bars() as bars:
             advance = bars.counter(shown_name(file), len(data))
             if certify:
-                found = find_countermodels(model, data, progress=advance, options=options)
-                answers = [{"entails": one is None, "countermodel": one} for one in found]
+                countermodels = find_countermodels(model, data, progress=advance, options=options)
+                answers = [{"entails": one is None, "countermodel": one} for one in countermodels]
             else:
-                log_probs = log_probabilities(model, data, progress=advance, options=options)
+                log_probs = row_log_probabilities(model, data, progress=advance, options=options)
                 answers = [{"probability": p} for p in np.exp(log_probs[:, 1]).tolist()]
         for line, answer in enumerate(answers, 1):
             if as_json:

@@ -104,6 +104,19 @@ ENTAILMENTS = [
     ("Clavius with a detour", "(~p -> q) & (q -> p)", "p"),
 ]
 """Name, A, B; every A entails its B, and no two pairs are equal up to renaming."""
+FALLACIES = [
+    ("affirming the consequent", "(p -> q) & q", "p"),
+    ("denying the antecedent", "(p -> q) & ~p", "~q"),
+    ("affirming a disjunct", "(p | q) & p", "~q"),
+    ("denying a conjunct", "~(p & q) & ~p", "q"),
+    ("converse of a conditional", "p -> q", "q -> p"),
+    ("inverse of a conditional", "p -> q", "~p -> ~q"),
+    ("from or to and", "p | q", "p & q"),
+    ("false dilemma", "(p -> r) & (q -> r)", "r"),
+    ("common cause", "(p -> q) & (p -> r)", "q -> r"),
+    ("weakening the antecedent", "p & q -> r", "p -> r"),
+]
+"""The best known arguments that do not follow, for the playground; no part of the exam."""
 
 
 def exam_pairs(rng: np.random.Generator) -> list[list[Pair]]:

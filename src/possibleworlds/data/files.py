@@ -14,14 +14,16 @@ from functools import cache, lru_cache
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Annotated, TypeVar
 
+from possibleworlds.data import native
 from possibleworlds.data.heuristics import Heuristics, Literals, literals, nothing_new
 from possibleworlds.data.own import is_own, read_own
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
-from possibleworlds.logic.syntax import MAX_CHARACTERS, FormulaError, parse, published
+from possibleworlds.logic.syntax import MAX_CHARACTERS, FormulaError, parse, to_published
+from possibleworlds.records import Range, check_argument
 from possibleworlds.storage import atomic_write, sha256
 
 FIELDS = "A,B,E,H1,H2,H3"
@@ -48,7 +50,7 @@ def from_published(text: str) -> str:
         elif "a" <= symbol <= "z":
             rpn.append(symbol)
     try:
-        if published(Formula(tuple(rpn)).rpn) == text:
+        if to_published(Formula(tuple(rpn)).rpn) == text:
             return "".join(rpn)
     except UserError:
         pass
@@ -58,12 +60,14 @@ def from_published(text: str) -> str:
 
 def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
     """Write rows, which may share formulas, as lines of a data file."""
+    if native.kernel:
+        return "".join([native.kernel.line(*row) for row in rows])
     known: dict[str, tuple[str, Literals]] = {}
     lines = ""
     for a, b, label in rows:
         for rpn in (a, b):
             if rpn not in known:
-                known[rpn] = published(rpn), literals(rpn)
+                known[rpn] = to_published(rpn), literals(rpn)
         text_a, literals_a = known[a]
         text_b, literals_b = known[b]
         h2, h3 = nothing_new(literals_a, literals_b)
@@ -122,6 +126,7 @@ def read(path: str | Path, rows: int | None = None) -> Pairs:
     """Read a data file, or its first rows, into memory."""
     if not isinstance(path, str | Path):
         raise UserError(f"a data file is given by its path, not by {quoted(path)}")
+    check_argument("rows", rows, Annotated[int | None, Range(0, sys.maxsize)])
     return Pairs.of(islice(read_pairs(Path(path)), rows))
 
 

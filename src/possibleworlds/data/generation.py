@@ -19,12 +19,12 @@ from possibleworlds import records
 from possibleworlds.data.cnf import CLAUSES_PER_VARIABLE, cnf_four_tuple
 from possibleworlds.data.exam import exam_pairs
 from possibleworlds.data.fourtuples import four_tuples
-from possibleworlds.data.groups import Group, Range, sample_groups
+from possibleworlds.data.groups import Bounds, Group, sample_groups
 from possibleworlds.data.keys import RowKeys, row_keys
 from possibleworlds.data.mutate import mutated_pairs
 from possibleworlds.data.naive import naive_pairs
 from possibleworlds.data.pairs import Pair, Pairs
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.alphabet import N_VARIABLES
 from possibleworlds.parallel import OrderedMap, ordered_map
 
@@ -47,7 +47,7 @@ ROWS_OF_STREAM = 10_000
 
 
 Seed = Annotated[int, records.Range(0)]
-Count = Annotated[int, records.Range(1)]
+PositiveInt = Annotated[int, records.Range(1)]
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Split:
 
     name: str
     rows: int
-    variables: Range = (1, 10)
-    operators: Range = (1, 10)
+    variables: Bounds = (1, 10)
+    operators: Bounds = (1, 10)
     method: Method = "fourtuples"
     exact_variables: bool = False
     """Whether each pair shows all the variables of its group."""
@@ -66,6 +66,8 @@ class Split:
     tilt: float = 0.0
     """How much groups of many variables, and formulas of few operators, are preferred; below 0,
     those of few variables and many operators."""
+    operator_tilt: float | None = None
+    """How much formulas of few operators are preferred, where that is not as much as `tilt`."""
     search_rows: int = 0
     """Of all truth tables that the search for B* of method "mutated" takes; 0 for any number."""
 
@@ -77,8 +79,11 @@ class Split:
     def validate(self) -> None:
         """Raise UserError if no data can have these settings."""
         records.check_argument("rows", self.rows, int)
-        records.check_argument("variables", self.variables, tuple[int, int])
-        records.check_argument("operators", self.operators, tuple[int, int])
+        for name, bounds in {"variables": self.variables, "operators": self.operators}.items():
+            if not isinstance(bounds, tuple | list):
+                expected = "the fewest and the most, such as (1, 10)"
+                raise UserError(f"{name} must be {expected}, not {quoted(bounds)}")
+            records.check_argument(name, bounds, tuple[int, int])
         records.check_argument("method", self.method, str)
         if self.method not in ROWS_TOGETHER:
             raise UserError(f"{self.method!r} is not a method: {', '.join(ROWS_TOGETHER)}")
@@ -86,9 +91,10 @@ class Split:
             raise UserError("a clause of three literals needs 3 variables")
         if not 0 <= self.clauses <= 1000:
             raise UserError(f"{self.clauses} clauses: must be within 0-1000")
-        records.check_argument("tilt", self.tilt, float)
-        if not -1 < self.tilt < 1:
-            raise UserError(f"tilt {self.tilt}: must be between -1 and 1")
+        for tilt in (self.tilt, self.operator_tilt or 0.0):
+            records.check_argument("tilt", tilt, float)
+            if not -1 < tilt < 1:
+                raise UserError(f"tilt {tilt}: must be between -1 and 1")
         records.check_argument("search_rows", self.search_rows, Seed)
         low, high = self.variables
         if not 1 <= low <= high <= N_VARIABLES:
@@ -137,13 +143,14 @@ class KeySet:
             placed.append(place)
         return True
 
-    def add(self, key: int) -> None:
-        """Add a key, which may be in the set already."""
+    def update(self, keys: Iterable[int]) -> None:
+        """Add keys, which may be in the set already."""
         slots, mask = self.slots, self.mask
-        place = key & mask
-        while slots[place] and slots[place] != key:
-            place = (place + 1) & mask
-        slots[place] = key
+        for key in keys:
+            place = key & mask
+            while slots[place] and slots[place] != key:
+                place = (place + 1) & mask
+            slots[place] = key
 
     def __contains__(self, key: int) -> bool:
         slots, mask = self.slots, self.mask
@@ -160,11 +167,10 @@ class FormulaSets:
         self.capacity = capacity
         self.premises, self.conclusions = KeySet(capacity), KeySet(capacity)
 
-    def add(self, rows: Iterable[RowKeys]) -> None:
+    def add(self, rows: Sequence[RowKeys]) -> None:
         """Add the formulas of rows."""
-        for row in rows:
-            self.premises.add(row.premise)
-            self.conclusions.add(row.conclusion)
+        self.premises.update({row.premise for row in rows})
+        self.conclusions.update({row.conclusion for row in rows})
 
     def hold_any(self, rows: Iterable[RowKeys]) -> bool:
         """Whether a premise or a conclusion of rows is in the sets."""
@@ -192,11 +198,12 @@ class Pruner:
     def admit(self, split: Split, rows: Sequence[RowKeys]) -> bool:
         """Take in a unit of rows unless one of them is to be pruned; return whether it was."""
         is_training = split.name == TRAINING
-        known = [self.others] if is_training else [self.others, self.training]
         by_formula = self.by_formula and split.method != "exam"
-        if by_formula and any(formulas.hold_any(rows) for formulas in known):
+        if by_formula and self.others.hold_any(rows):
             return False
-        if not self.pairs.add_new(row.pair for row in rows):
+        if by_formula and not is_training and self.training.hold_any(rows):
+            return False
+        if not self.pairs.add_new([row.pair for row in rows]):
             return False
         if is_training and self.by_formula:
             self.training.add(rows)
@@ -205,8 +212,7 @@ class Pruner:
     def add_pairs(self, pairs: Sequence[Pair], split: Split | None = None) -> None:
         """Take in the pairs of a split that was generated before, or of another file."""
         rows = row_keys((pair.a, pair.b) for pair in pairs)
-        for row in rows:
-            self.pairs.add(row.pair)
+        self.pairs.update(row.pair for row in rows)
         if self.by_formula and split is None:
             self.others.add(rows)
         elif self.by_formula and split and split.name == TRAINING:
@@ -225,7 +231,8 @@ def make_units(split: Split, seed: int, number: int) -> list[list[Pair]]:
         sizes = rng.integers(*split.variables, size, endpoint=True).tolist()
         clauses = [split.clauses or round(CLAUSES_PER_VARIABLE * n) for n in sizes]
         return [u for n, m in zip(sizes, clauses, strict=True) if (u := cnf_four_tuple(rng, n, m))]
-    groups = sample_groups(rng, size, split.variables, split.operators, split.tilt)
+    tilts = split.tilt, split.operator_tilt
+    groups = sample_groups(rng, size, split.variables, split.operators, *tilts)
     match split.method:
         case "fourtuples":
             of_groups = [complete(split, group, four_tuples(group)) for group in groups]
@@ -304,8 +311,8 @@ def generate_pairs(split: Split, seed: int, pruner: Pruner, workers: int) -> Pai
 
 def generate(
     rows: int,
-    variables: Range | None = None,
-    operators: Range | None = None,
+    variables: Bounds | None = None,
+    operators: Bounds | None = None,
     method: FreeMethod = "fourtuples",
     seed: int = 0,
     workers: int = 1,
@@ -326,15 +333,15 @@ def generate(
     settings = variables, operators, method, exact_variables, clauses
     split = free_split(TRAINING, rows, *settings)
     records.check_argument("seed", seed, Seed)
-    records.check_argument("workers", workers, Count)
+    records.check_argument("workers", workers, PositiveInt)
     return generate_pairs(split, seed, Pruner("pairs", [split]), workers)
 
 
 def free_split(
     name: str,
     rows: int,
-    variables: Range | None = None,
-    operators: Range | None = None,
+    variables: Bounds | None = None,
+    operators: Bounds | None = None,
     method: FreeMethod = "fourtuples",
     exact_variables: bool = False,
     clauses: int = 0,
@@ -358,8 +365,8 @@ def free_split(
 
 
 def stream(
-    variables: Range | None = None,
-    operators: Range | None = None,
+    variables: Bounds | None = None,
+    operators: Bounds | None = None,
     method: FreeMethod = "fourtuples",
     seed: int = 0,
     exact_variables: bool = False,

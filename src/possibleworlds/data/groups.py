@@ -7,7 +7,8 @@ otherwise have to.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,50 +27,71 @@ from possibleworlds.logic.sat import find_model
 
 SIDE = 256
 """How many formulas a group draws for each side."""
-TABLE_VARIABLES = 10
+EXACT_VARIABLES = 10
 """Beyond this many variables, truth tables give way to a sample of their rows."""
-RANDOM_ROWS = 1024
+ROWS_SAMPLED = 1024
 
-Range = tuple[int, int]
+Bounds = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Group:
     """Formulas over one set of variables, and their truth values."""
 
     names: str
     """The variables that formulas are sampled over; a formula need not show them all."""
-    formulas: list[str]
-    """All formulas in reverse Polish notation, left side first."""
+    text: str
+    """All formulas in reverse Polish notation, left side first, with spaces in front."""
     words: Words
     """The truth values of each formula as a line of 64-bit words."""
-    contradictions: list[bool]
-    """Which left formulas are never true."""
-    tautologies: list[bool]
-    """Which right formulas are always true."""
-    data: bytes
-    """The words as bytes."""
     exact: bool
     """Whether the truth values are the whole truth table, not a sample of its rows."""
-    bits: dict[int, int] = field(default_factory=dict)
-    """The truth values of formulas that were compared one by one, each as one number."""
+
+    @cached_property
+    def formulas(self) -> list[str]:
+        """All formulas, left side first."""
+        return self.text.split()
+
+    def formula(self, number: int) -> str:
+        """Look up a formula."""
+        width = len(self.text) // (2 * SIDE)
+        return self.text[width * number : width * (number + 1)].lstrip()
 
     def left(self, i: int) -> str:
         """Look up left formula i."""
-        return self.formulas[i]
+        return self.formula(i)
 
     def right(self, j: int) -> str:
         """Look up right formula j."""
-        return self.formulas[SIDE + j]
+        return self.formula(SIDE + j)
 
-    def truth(self, formula: int) -> int:
+    @cached_property
+    def contradictions(self) -> list[bool]:
+        """Which left formulas are never true."""
+        never: list[bool] = np.logical_not(self.words[:SIDE].any(axis=1)).tolist()
+        if not self.exact:
+            for i in np.flatnonzero(never).tolist():
+                never[i] = not satisfiable((self.left(i), True))
+        return never
+
+    @cached_property
+    def tautologies(self) -> list[bool]:
+        """Which right formulas are always true."""
+        always: list[bool] = np.logical_not((~self.words[SIDE:]).any(axis=1)).tolist()
+        if not self.exact:
+            for j in np.flatnonzero(always).tolist():
+                always[j] = not satisfiable((self.right(j), False))
+        return always
+
+    @cached_property
+    def data(self) -> bytes:
+        """The words as bytes."""
+        return self.words.tobytes()
+
+    def truth(self, number: int) -> int:
         """Look up the truth values of a formula as a bit set."""
-        value = self.bits.get(formula)
-        if value is None:
-            size = len(self.data) // len(self.formulas)
-            value = int.from_bytes(self.data[size * formula : size * (formula + 1)], "little")
-            self.bits[formula] = value
-        return value
+        size = len(self.data) // (2 * SIDE)
+        return int.from_bytes(self.data[size * number : size * (number + 1)], "little")
 
     def entails(self, i: int, j: int) -> bool:
         """Whether left formula i entails right formula j."""
@@ -102,17 +124,24 @@ def satisfiable(*asserted: tuple[str, bool]) -> bool:
 
 
 def sample_groups(
-    rng: np.random.Generator, count: int, variables: Range, operators: Range, tilt: float = 0
+    rng: np.random.Generator,
+    count: int,
+    variables: Bounds,
+    operators: Bounds,
+    tilt: float = 0,
+    operator_tilt: float | None = None,
 ) -> list[Group]:
     """Sample groups whose numbers of variables and of operators are uniform within bounds.
 
     With a tilt, the largest number of variables and the smallest of operators are 1 + tilt times as
-    likely as they would be, the other ends 1 - tilt times, and those between in between.
+    likely as they would be, the other ends 1 - tilt times, and those between in between. Numbers of
+    operators may have a tilt of their own.
     """
     if tilt:
         strata = (np.arange(count) + rng.random(count)) / count
         sizes = rng.permutation(tilted(strata, variables, tilt))
-        numbers = tilted(rng.random((count, 2 * SIDE)), operators, -tilt)
+        falling = tilt if operator_tilt is None else operator_tilt
+        numbers = tilted(rng.random((count, 2 * SIDE)), operators, -falling)
     else:
         # Numbers of variables are stratified: each comes once before any comes again.
         low, high = variables
@@ -122,35 +151,23 @@ def sample_groups(
     codes = sample_codes(rng, numbers.ravel(), np.repeat(sizes, 2 * SIDE))
     shuffled = rng.permuted(np.tile(list(LETTERS), (count, 1)), axis=1).tolist()
     names = ["".join(sorted(s[:size])) for s, size in zip(shuffled, sizes, strict=True)]
-    formulas = spell(codes, names)
+    texts = spell(codes, names)
     codes = codes.reshape(-1, count, 2 * SIDE)
     groups: dict[int, Group] = {}
     # A 64-bit word holds the truth table of six variables, or that of fewer repeated.
-    for kind in range(6, TABLE_VARIABLES + 2):
-        same = np.flatnonzero(np.clip(sizes, 6, TABLE_VARIABLES + 1) == kind)
-        exact = kind <= TABLE_VARIABLES
-        table = table_words(kind) if exact else random_words(rng, len(LETTERS), RANDOM_ROWS // 64)
+    for kind in range(6, EXACT_VARIABLES + 2):
+        same = np.flatnonzero(np.clip(sizes, 6, EXACT_VARIABLES + 1) == kind)
+        exact = kind <= EXACT_VARIABLES
+        table = table_words(kind) if exact else random_words(rng, len(LETTERS), ROWS_SAMPLED // 64)
         values = truth_words(codes[:, same].reshape(len(codes), -1), table)
         for i, words in zip(same.tolist(), np.split(values, len(same) or 1), strict=False):
-            of_group = formulas[2 * SIDE * i : 2 * SIDE * (i + 1)]
-            groups[i] = make_group(names[i], of_group, words, exact)
+            groups[i] = Group(names[i], texts[i], words, exact)
     return [groups[i] for i in range(count)]
 
 
-def tilted(uniform: NDArray[np.float64], bounds: Range, tilt: float) -> NDArray[np.int64]:
+def tilted(uniform: NDArray[np.float64], bounds: Bounds, tilt: float) -> NDArray[np.int64]:
     """Turn uniform numbers below 1 into integers within bounds, likelier the larger they are."""
     low, high = bounds
     weights = np.linspace(1 - tilt, 1 + tilt, high - low + 1)
     limits = weights.cumsum() / weights.sum()
     return low + np.searchsorted(limits[:-1], uniform, side="right")
-
-
-def make_group(names: str, formulas: list[str], words: Words, exact: bool) -> Group:
-    """Make a group of formulas with these truth values."""
-    contradictions: list[bool] = np.logical_not(words[:SIDE].any(axis=1)).tolist()
-    tautologies: list[bool] = np.logical_not((~words[SIDE:]).any(axis=1)).tolist()
-    if not exact:
-        for side, found, value in ((0, contradictions, True), (SIDE, tautologies, False)):
-            for i in np.flatnonzero(found).tolist():
-                found[i] = not satisfiable((formulas[side + i], value))
-    return Group(names, formulas, words, contradictions, tautologies, words.tobytes(), exact)

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from possibleworlds.data import native
 from possibleworlds.logic.alphabet import N_OPERATORS, OPERATORS, SYMBOLS, encode
 
-RIGHT = np.uint64(0x9E3779B97F4A7C15)
+RIGHT_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """Any odd number: it tells the places of the right formula from those of the left one."""
 
 
@@ -35,6 +36,9 @@ def row_keys(pairs: Iterable[tuple[str, str]]) -> list[RowKeys]:
     >>> row_keys([("pq&", "qr|")])[0].conclusion == row_keys([("pq&", "pr|")])[0].conclusion
     False
     """
+    if native.kernel:
+        keys_of = native.kernel.keys
+        return [RowKeys(*keys_of(a, b)) for a, b in pairs]
     known: dict[str, int] = {}
     both = np.array([known.setdefault(rpn, len(known)) for pair in pairs for rpn in pair], np.intp)
     lefts, rights = both.reshape(-1, 2).T.copy()
@@ -44,7 +48,7 @@ def row_keys(pairs: Iterable[tuple[str, str]]) -> list[RowKeys]:
     for symbol, of_symbol in zip(SYMBOLS, sums, strict=True):
         operator = np.uint64(ord(symbol) if symbol in OPERATORS else 0)
         in_right = of_symbol.take(rights)
-        keys += hashed(of_symbol.take(lefts) + RIGHT * in_right + operator)
+        keys += hashed(of_symbol.take(lefts) + RIGHT_FACTOR * in_right + operator)
         premises += hashed(of_symbol + operator)
         if operator:
             conclusions += hashed(in_right + operator)
@@ -54,7 +58,7 @@ def row_keys(pairs: Iterable[tuple[str, str]]) -> list[RowKeys]:
         in_right = sums.ravel().take(symbol_of_right + rights)
         number = numbers.ravel().take(symbol_of_right + lefts)
         last += number == 0
-        hashes = hashed(in_right + RIGHT * np.where(number, number, last))
+        hashes = hashed(in_right + RIGHT_FACTOR * np.where(number, number, last))
         conclusions += np.where(symbol_of_right, hashes, 0)
     columns = (keys, premises.take(lefts), conclusions)
     return [*map(RowKeys, *(np.maximum(column, 1).tolist() for column in columns))]

@@ -16,7 +16,7 @@ OF_A_GROUP = 3
 """Few, so that a formula that is in many entailments is not exhausted by its first."""
 TRIES = 60
 """How many mutations of a formula are tried before its pair is dropped."""
-RANDOM_ROWS = 1 << 16
+ROWS_COMPARED = 1 << 16
 """Rows of the truth table in which a countermodel is sought: a solver takes several times as long,
 and would find one for hardly any other B*."""
 
@@ -31,7 +31,7 @@ def mutated_pairs(group: Group, rng: np.random.Generator, search_rows: int = 0) 
     units: list[list[Pair]] = []
     used_left: set[int] = set()
     used_right: set[int] = set()
-    columns = {name: int.from_bytes(rng.bytes(RANDOM_ROWS // 8)) for name in group.names}
+    columns = {name: int.from_bytes(rng.bytes(ROWS_COMPARED // 8)) for name in group.names}
     for i, j in group.unrefuted():
         if i in used_left or j in used_right or group.trivial(i, j):
             continue
@@ -52,7 +52,7 @@ def refuted_exchange(
     a: str, b: str, mutants: Iterable[str], columns: Mapping[str, int]
 ) -> str | None:
     """Find the first mutant of B that A does not entail and that has as many models as B."""
-    everywhere = (1 << RANDOM_ROWS) - 1
+    everywhere = (1 << ROWS_COMPARED) - 1
     premise, conclusion = (evaluate_bits(rpn, columns, everywhere) for rpn in (a, b))
     models = count_along_tree(b)
     for mutant in mutants:

@@ -9,7 +9,7 @@ from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula, conjunction, variables_of
-from possibleworlds.logic.syntax import SEPARATOR, TURNSTILE, parse, parse_sequent
+from possibleworlds.logic.syntax import PREMISE_SEPARATOR, TURNSTILE, parse, parse_sequent
 
 LABELS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 
@@ -18,7 +18,9 @@ def is_own(line: str) -> bool:
     """Whether a line has the form of a pair that somebody wrote, not that of a data file."""
     if line.count(",") == 5 and line.isascii() and not any(sign in line for sign in "=-\\"):
         return False  # a row of a data file, or a spoiled one: looked at first, as there are many
-    return len(SEPARATOR.split(line.rstrip("\r\n"))) in (2, 3) or bool(TURNSTILE.search(line))
+    return len(PREMISE_SEPARATOR.split(line.rstrip("\r\n"))) in (2, 3) or bool(
+        TURNSTILE.search(line)
+    )
 
 
 def parse_own(line: str) -> tuple[Formula, Formula, bool | None]:
@@ -32,7 +34,7 @@ def parse_own(line: str) -> tuple[Formula, Formula, bool | None]:
     if TURNSTILE.search(text):
         premises, conclusion = parse_sequent(text)
         return conjunction(premises), conclusion, None
-    a, b, *rest = SEPARATOR.split(text)
+    a, b, *rest = PREMISE_SEPARATOR.split(text)
     label = rest[0].strip().lower() if rest else None
     if label is not None and label not in LABELS:
         raise UserError(f"a label is 1 or 0, yes or no, not {quoted(rest[0].strip())}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from possibleworlds.data.statistics import Comparison, FileStatistics
 from possibleworlds.errors import UserError
+from possibleworlds.storage import atomic_write
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
 """Told apart by the colour-blind, too."""
@@ -46,9 +47,8 @@ def plot_distributions(statistics: FileStatistics, path: Path) -> None:
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False)
     try:
-        figure.savefig(path, dpi=110)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
+        with atomic_write(path, binary=True) as file:
+            figure.savefig(file, dpi=110, format=path.suffix[1:].lower())
     finally:
         pyplot.close(figure)
 

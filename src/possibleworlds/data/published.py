@@ -15,7 +15,9 @@ from pathlib import Path
 from possibleworlds.errors import StorageError, UserError, reason
 from possibleworlds.storage import exclusive_folder, sha256
 
-SOURCE = "https://raw.githubusercontent.com/google-deepmind/logical-entailment-dataset/master/data"
+PUBLISHED_SOURCE = (
+    "https://raw.githubusercontent.com/google-deepmind/logical-entailment-dataset/master/data"
+)
 TIMEOUT = 30.0
 FILES = {
     "validate.txt": "ca97676797f3abd89376561038fb3005af3eda252025d2175ac44fda6bd40061",
@@ -31,7 +33,9 @@ NAMES_THERE = {"test_big.txt": "big_20_test_big.txt"}
 
 
 def download(
-    folder: Path, source: str = SOURCE, progress: Callable[[str, int, int], None] = lambda *_: None
+    folder: Path,
+    source: str = PUBLISHED_SOURCE,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> int:
     """Bring the published sets into a folder; give the number of files that were not there yet.
 

@@ -6,10 +6,12 @@ j of the formula's own variables until `spell` names them.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from possibleworlds.data import native
 from possibleworlds.logic.alphabet import CODES, IMPLIES, N_OPERATORS, NOT, OPERATORS, OR, SYMBOLS
 
 PADDING = len(SYMBOLS)
@@ -29,18 +31,22 @@ def sample_codes(
     An operator is uniform among the four; ¬ leaves the other operators to its argument, a binary
     one splits them uniformly among its two sides; a leaf is uniform among the variables.
     """
+    count, longest = len(operators), 2 * int(operators.max()) + 1
+    codes = np.full((longest, count), PADDING, np.uint8)
+    choices = variables.astype(np.float32)
+    if native.kernel:
+        draw = partial(random_numbers, rng)
+        native.kernel.sample(codes, operators.astype(np.int32), choices, draw)
+        return codes
     # All formulas grow together, a symbol a step, from the root on and right sides first, which is
     # reverse Polish order from its end. Each has a stack of the sizes of what is still to be
     # written: `sizes` holds stack level l of formula i at l * count + i, and `top` points there.
-    count, longest = len(operators), 2 * int(operators.max()) + 1
-    codes = np.full((longest, count), PADDING, np.uint8)
     sizes = np.zeros((longest // 2 + 3) * count, np.int32)
     sizes[:count] = operators
     top = active = np.arange(count)
-    choices = variables.astype(np.float32)
     for place in range(longest - 1, -1, -1):
         size = sizes.take(top)
-        draw, split = rng.random((2, len(active)), dtype=np.float32)
+        draw, split = random_numbers(rng, len(active))
         leaf = size == 0
         code = (draw * np.where(leaf, choices, np.float32(N_OPERATORS))).astype(np.uint8)
         code += np.where(leaf, np.uint8(N_OPERATORS), np.uint8(0))
@@ -55,21 +61,32 @@ def sample_codes(
     return codes
 
 
+def random_numbers(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
+    """Draw what a symbol of each formula needs: the symbol, and the split of its operators."""
+    return rng.random((2, count), dtype=np.float32)
+
+
 def spell(codes: Codes, variables: Sequence[str]) -> list[str]:
-    """Write the formulas as text; each string of variables serves for an equal share of them."""
-    # A line of padding in front keeps apart even those formulas that fill their columns.
+    """Write the formulas as text; each string of variables serves for an equal share of them.
+
+    A share is one string, in which formulas have equal widths with at least one space in front.
+    """
     padded = np.vstack([np.full_like(codes[:1], PADDING), codes]).T.tobytes()
     share = len(padded) // len(variables)
-    spelled = []
-    for i, names in enumerate(variables):
-        table = "".join([*OPERATORS, names]).ljust(256).encode()
-        spelled += padded[i * share : (i + 1) * share].translate(table).decode().split()
-    return spelled
+    tables = ("".join([*OPERATORS, names]).ljust(256).encode() for names in variables)
+    return [
+        padded[i * share : (i + 1) * share].translate(table).decode()
+        for i, table in enumerate(tables)
+    ]
 
 
 def truth_words(codes: Codes, columns: Words) -> Words:
     """Compute the truth values of each formula, a line of 64-bit words, from its variables'."""
     longest, count = codes.shape
+    if native.kernel:
+        words = np.empty((count, columns.shape[1]), np.uint64)
+        native.kernel.truth(np.ascontiguousarray(codes), columns, words, columns.shape[1])
+        return words
     stack = np.zeros(((longest // 2 + 2) * count, columns.shape[1]), np.uint64)
     top = np.arange(count) - count
     for code in codes:

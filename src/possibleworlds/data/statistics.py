@@ -17,11 +17,11 @@ from possibleworlds.logic.formula import Formula, levels, variables_of
 from possibleworlds.logic.truth import count_models, sample_refuting_bits
 from possibleworlds.paper import BOTH_FORMULAS
 
-LEVELS = (0, 1, 2)
+TREE_LEVELS = (0, 1, 2)
 FEATURES = (
     "length",
     *(f"num({operator})" for operator in OPERATORS),
-    *(f"num_at({level},{operator})" for operator in OPERATORS for level in LEVELS),
+    *(f"num_at({level},{operator})" for operator in OPERATORS for level in TREE_LEVELS),
     "#sat",
 )
 SAMPLED_ROWS = (32, 64, 128, 256)
@@ -68,7 +68,7 @@ def features(rpn: str) -> tuple[int, ...]:
     return (
         len(rpn),
         *map(rpn.count, OPERATORS),
-        *(places.count((level, operator)) for operator in OPERATORS for level in LEVELS),
+        *(places.count((level, operator)) for operator in OPERATORS for level in TREE_LEVELS),
         count_models(Formula(tuple(rpn))),
     )
 

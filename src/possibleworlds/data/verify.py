@@ -35,7 +35,7 @@ CHECKS = (
 )
 
 
-class Problem(NamedTuple):
+class FileProblem(NamedTuple):
     """Something wrong with a file, at a line or, at line 0, as a whole."""
 
     path: Path
@@ -164,7 +164,7 @@ def verify(
     paths: Sequence[Path],
     workers: int = 1,
     progress: Callable[[Path, int], None] = lambda *_: None,
-) -> Iterator[Problem | Summary]:
+) -> Iterator[FileProblem | Summary]:
     """Check files: yield problems as they turn up, and a summary of each file at the end."""
     keys = array("Q")
     ends, summaries = [0], []
@@ -181,30 +181,31 @@ def verify(
                     suspects[rows] = checked.one_sided
                 for check, message in checked.problems:
                     counts[check] += 1
-                    yield Problem(path, rows, check, message)
+                    yield FileProblem(path, rows, check, message)
             progress(path, rows)
         structure.add(None, at_end=True)
         if not rows:
             counts["format"] += 1
-            yield Problem(path, 0, "format", "an empty file")
+            yield FileProblem(path, 0, "format", "an empty file")
         if structure.kind():
             for line in structure.outside():
                 counts["structure"] += 1
                 message = f"not in one of the {structure.kind()} that the other rows form"
-                yield Problem(path, line, "structure", message)
+                yield FileProblem(path, line, "structure", message)
         # The exam is a collection of well-known entailments, tautologies among them.
         if structure.kind() == "mutated pairs" and path.name != EXAM_FILE:
             for line in structure.begins["mutated pairs"]:
                 if line in suspects:
                     counts["one-sided"] += 1
-                    yield Problem(path, line, "one-sided", suspects[line])
+                    yield FileProblem(path, line, "one-sided", suspects[line])
         if unbalanced(positive, rows, bool(structure.kind())):
             counts["balance"] += 1
             message = f"{positive} of {rows} rows are positive"
-            yield Problem(path, 0, "balance", message)
+            yield FileProblem(path, 0, "balance", message)
         if changed(path):
             counts["changed"] += 1
-            yield Problem(path, 0, "changed", f"not the file that {MANIFEST} beside it describes")
+            message = f"not the file that {MANIFEST} beside it describes"
+            yield FileProblem(path, 0, "changed", message)
         ends.append(rows + ends[-1])
         summaries.append(Summary(path, rows, positive, structure.kind(), counts))
     for problem in repeated(np.frombuffer(keys, np.uint64), np.array(ends), paths):
@@ -231,7 +232,7 @@ def repeated(
     keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
     ends: np.ndarray[tuple[int], np.dtype[np.int64]],
     paths: Sequence[Path],
-) -> Iterator[Problem]:
+) -> Iterator[FileProblem]:
     """The pairs that stand, up to renaming, in an earlier line of the same file or of another."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
@@ -244,4 +245,4 @@ def repeated(
         where = f"{paths[j]}:{earlier - ends[j] + 1}"
         check, verb = ("duplicate", "repeats") if i == j else ("leak", "leaks")
         message = f"{verb} {where}, up to renaming"
-        yield Problem(paths[i], int(later - ends[i]) + 1, check, message)
+        yield FileProblem(paths[i], int(later - ends[i]) + 1, check, message)

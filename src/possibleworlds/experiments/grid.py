@@ -72,7 +72,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """All that a sweep will do for a network."""
 
     base: Settings
@@ -125,7 +125,7 @@ def grid(model: type[Model]) -> list[Settings]:
     return [dict(zip(space, values, strict=True)) for values in product(*space.values())]
 
 
-def complete(model: type[Model], overrides: Settings) -> Settings:
+def with_defaults(model: type[Model], overrides: Settings) -> Settings:
     """Add the defaults to settings, with a training by epochs, not minutes."""
     return RunSettings.read(model, {**overrides, "minutes": 0.0}).flat()
 
@@ -147,8 +147,8 @@ def share(budget: Budget, k: int) -> float:
 
 def sample(model: type[Model], count: int, seed: int) -> list[Settings]:
     """Draw random points of a network's grid, other than its defaults."""
-    defaults = complete(model, {})
-    others = [point for point in grid(model) if complete(model, point) != defaults]
+    defaults = with_defaults(model, {})
+    others = [point for point in grid(model) if with_defaults(model, point) != defaults]
     order = np.random.default_rng(seed).permutation(len(others))
     return [others[i] for i in order[:count]]
 
@@ -161,9 +161,9 @@ def starting_candidates(model: type[Model], budget: Budget, seed: int) -> list[S
 
 def halving_plan(
     model: type[Model], budget: Budget, seed: int, points: list[Settings], speeds: list[Speed]
-) -> Plan:
+) -> SearchPlan:
     """Plan a search by successive halving among the starting candidates."""
-    base = complete(model, {})
+    base = with_defaults(model, {})
     k = halvings(budget, len(points))
     rungs = [Rung(KEEP_ONE_IN ** (k - i), 1, SHORT_EVALUATIONS) for i in range(k)]
     rungs.append(Rung(1, SEEDS, base["evaluations"]))
@@ -175,20 +175,22 @@ def halving_plan(
             if budget.unit == "seconds":
                 length = speed.epochs_in(length, rung.evaluations)
             epochs.append(float(f"{length:.4g}"))  # as good as any, and easier on the eye
-        complete(model, {**point, "epochs": epochs[-1]})  # raises UserError if it cannot be
+        with_defaults(model, {**point, "epochs": epochs[-1]})  # raises UserError if it cannot be
         candidates.append(Candidate(point, epochs, trial_seconds(speed, epochs, rungs)))
-    return Plan(base, rungs, candidates, seed, len(grid(model)), mean_speed(speeds).evaluation)
+    return SearchPlan(
+        base, rungs, candidates, seed, len(grid(model)), mean_speed(speeds).evaluation
+    )
 
 
-def paper_plan(model: type[Model], epochs: float, seed: int, speeds: list[Speed]) -> Plan:
+def paper_plan(model: type[Model], epochs: float, seed: int, speeds: list[Speed]) -> SearchPlan:
     """Plan the whole grid, each of its points with three seeds."""
-    base = complete(model, {"epochs": epochs})
+    base = with_defaults(model, {"epochs": epochs})
     points = grid(model)
     rungs = [Rung(len(points), SEEDS, base["evaluations"])]
     speed = mean_speed(speeds)
     seconds = trial_seconds(speed, [epochs], rungs)
     candidates = [Candidate(point, [epochs], seconds) for point in points]
-    return Plan(base, rungs, candidates, seed, len(points), speed.evaluation)
+    return SearchPlan(base, rungs, candidates, seed, len(points), speed.evaluation)
 
 
 def mean_speed(speeds: list[Speed]) -> Speed:

@@ -70,7 +70,7 @@ def tiny() -> Preset:
         PlannedRun("mlp-bow", short, seeds=2, is_result=True),
         PlannedRun("mlp-bow", {**short, "permute_symbols": False}),
         PlannedRun("possibleworldnet", {**short, "size": 4, "worlds": 2}, is_result=True),
-        *one_sided(short, ("linear-bow",)),
+        *one_sided_runs(short, ("linear-bow",)),
     ]
     data = paper_layout(160, 40, 40, 40, 40, 20)
     splits = {"data": data, "naive": free_splits(80, (1, 5), (1, 5), "naive")}
@@ -89,7 +89,7 @@ def quick() -> Preset:
         PlannedRun(model, {"epochs": QUICK_EPOCHS[model], "permute_symbols": False})
         for model in ("mlp-bow", "lstm", "treelstm")
     ]
-    runs += one_sided({"epochs": 25.0}, ("mlp-bow",))
+    runs += one_sided_runs({"epochs": 25.0}, ("mlp-bow",))
     return Preset(
         {"data": PRESETS["quick"], "naive": naive(20_000)},
         runs,
@@ -113,7 +113,7 @@ def paper(budget: Budget) -> Preset:
     runs += [PlannedRun("possibleworldnet", {**short, "worlds": n}) for n in WORLDS]
     runs.append(PlannedRun("possibleworldnet", {**short, "permute_symbols": False}))
     runs += [PlannedRun("guidedworldnet", {**short, "permute_symbols": on}) for on in (True, False)]
-    runs += one_sided({"epochs": 4.0}, ONE_SIDED)
+    runs += one_sided_runs({"epochs": 4.0}, ONE_SIDED)
     searched = searched_networks()
     hours = budget.amount / 3600
     length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
@@ -146,7 +146,7 @@ def naive(rows: int) -> tuple[Split, ...]:
     return free_splits(rows, (1, 10), (1, 10), "naive")
 
 
-def one_sided(length: Settings, models: Sequence[str]) -> list[PlannedRun]:
+def one_sided_runs(length: Settings, models: Sequence[str]) -> list[PlannedRun]:
     """The checks of appendix A, on unbiased and on biased data."""
     return [
         PlannedRun(model, {**length, "side": side}, data)

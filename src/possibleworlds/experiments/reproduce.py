@@ -15,7 +15,7 @@ from typing import Any
 
 from possibleworlds.data.files import data_files, fingerprint
 from possibleworlds.data.splits import generate_folder
-from possibleworlds.data.verify import Problem, verify
+from possibleworlds.data.verify import FileProblem, verify
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import scheduler, sweep, trials
 from possibleworlds.experiments.grid import Budget
@@ -26,14 +26,22 @@ from possibleworlds.experiments.trials import TRIALS, Trial, read_result
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
 from possibleworlds.parallel.engines import Engine
-from possibleworlds.storage import read_json, sha256, write_json
+from possibleworlds.storage import read_bounded, read_json, sha256, write_json, write_text
 
 REQUEST = "reproduce.json"
 
-Progress = Callable[[str, int, int], None]
+ShowProgress = Callable[[str, int, int], None]
 """What is told the name of something, and how much of it is done, of how much."""
 Show = Callable[[int, int, float], None]
 """What is told how many runs are done, of how many, and the seconds left."""
+
+
+def holds(path: Path, content: str) -> bool:
+    """Whether there is a file with just this content."""
+    try:
+        return read_bounded(path) == content
+    except (OSError, ValueError):
+        return False
 
 
 class Reproduction:
@@ -62,7 +70,7 @@ class Reproduction:
             listed = ", ".join(f"{key} {value}" for key, value in before.items() if value)
             raise UserError(f"{self.out} is for {listed}; choose another --out")
 
-    def make_data(self, progress: Progress) -> None:
+    def make_data(self, progress: ShowProgress) -> None:
         """Generate and verify the data, pruned against what networks will be tested with.
 
         The trials on them are then known; which of these are results is recorded beside the runs.
@@ -78,7 +86,7 @@ class Reproduction:
         self.runs.mkdir(exist_ok=True)
         write_json(self.runs / SELECTED, asdict(SelectedRuns(results)))
 
-    def make_folder(self, folder: str, against: list[Path], progress: Progress) -> list[Path]:
+    def make_folder(self, folder: str, against: list[Path], progress: ShowProgress) -> list[Path]:
         """Generate and verify the data of a folder, and list its files."""
         splits = self.preset.splits[folder]
         rows = {split.file: split.rows for split in splits}
@@ -95,11 +103,11 @@ class Reproduction:
         generate_folder(out, splits, 0, workers, False, against, generated)
         files = data_files([out])
         content, mark = "".join(map(sha256, files)), self.out / f"{folder}.verified"
-        if not mark.exists() or mark.read_text(encoding="utf-8") != content:
+        if not holds(mark, content):
             for result in verify(files, workers, verified):
-                if isinstance(result, Problem):
+                if isinstance(result, FileProblem):
                     raise UserError(str(result))
-            mark.write_text(content, encoding="utf-8")
+            write_text(mark, content)
         return files
 
     @cached_property
@@ -181,7 +189,7 @@ class Reproduction:
         """Search, and evaluate what is selected."""
         own = [file for file in data_files([self.data]) if file.stem != "train"]
         files = own + self.tests
-        sweep.run(searches, self.data, files, self.engine, self.stop, self.log, refresh)
+        sweep.run_searches(searches, self.data, files, self.engine, self.stop, self.log, refresh)
 
     def add_twins(self, searches: list[Search]) -> dict[str, float]:
         """Plan a second run of what was selected, the other way as to symbol permutation.

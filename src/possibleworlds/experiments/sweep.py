@@ -8,6 +8,7 @@ Where a search stands follows from its plan and from the folders of trials. So a
 processes can work on one sweep, end at any moment, and go on where it was left.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -21,20 +22,28 @@ from possibleworlds.data.files import (
     fingerprint,
     read_pairs,
 )
-from possibleworlds.errors import BusyError, UserError
+from possibleworlds.errors import BusyError, UserError, quoted
 from possibleworlds.experiments import grid, scheduler, trials
-from possibleworlds.experiments.grid import SEEDS, Budget, Plan, Settings
+from possibleworlds.experiments.grid import SEEDS, Budget, SearchPlan, Settings
 from possibleworlds.experiments.scheduler import Call, ignore
 from possibleworlds.experiments.selection import SELECTED, SelectedRuns, rank_seeds, rank_settings
-from possibleworlds.experiments.trials import LOCKS, TRIALS, Progress, Result, Trial, read_result
+from possibleworlds.experiments.trials import (
+    LOCKS,
+    TRIALS,
+    Result,
+    Trial,
+    TrialProgress,
+    read_result,
+)
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
 from possibleworlds.parallel.engines import Engine
 from possibleworlds.storage import acquire_lock, read_json, read_record, write_json
 from possibleworlds.training.evaluations import evaluation_key, pending_tasks
 
-FORMAT = 2
+SWEEP_FORMAT = 2
 SWEEP = "sweep.json"
+NETWORK_NAME = re.compile(r"[\w.:-]{1,100}")
 EPOCHS = 10.0
 """The length of a trial of the whole grid, unless another one is set."""
 MEASURED = 9
@@ -71,7 +80,7 @@ class NetworkRecord:
     """What sweep.json holds for a network; no selection where every trial failed."""
 
     request: SearchRequest
-    plan: Plan
+    plan: SearchPlan
     selection: Selection | None = None
 
 
@@ -85,14 +94,19 @@ class SweepRecord:
     """Of the training data."""
     networks: dict[str, NetworkRecord]
     version: str = possibleworlds.__version__
-    format: int = FORMAT
+    format: int = SWEEP_FORMAT
+
+    def __post_init__(self) -> None:
+        for name in self.networks:
+            if not NETWORK_NAME.fullmatch(name):  # folders are named after it
+                raise UserError(f"{quoted(name)} is not the name of a network")
 
 
 class Search:
     """One network's way through its plan."""
 
     def __init__(
-        self, sweep: Path, model: str, plan: Plan, data: dict[str, str], rows: int = 0
+        self, sweep: Path, model: str, plan: SearchPlan, data: dict[str, str], rows: int = 0
     ) -> None:
         self.sweep, self.model, self.plan, self.data, self.rows = sweep, model, plan, data, rows
         self.checkpoints: dict[str, float] = {}
@@ -173,7 +187,7 @@ class Search:
         evaluated = (self.plan.base["validation_rows"] or rows) / rows
         return SEEDS * self.plan.evaluation * size / (evaluated * validation.stat().st_size)
 
-    def work_left(self, running: Mapping[str, Progress]) -> list[list[float]]:
+    def work_left(self, running: Mapping[str, TrialProgress]) -> list[list[float]]:
         """Estimate the seconds of one core of each trial left, rung by rung."""
         here = len(self.rungs) - 1
         fractions = {**self.checkpoints, **{name: now.fraction for name, now in running.items()}}
@@ -211,8 +225,8 @@ def read_sweep(folder: Path) -> SweepRecord:
     path = folder / SWEEP
     if not path.exists():
         raise UserError(f"{folder} is not a sweep: it has no {SWEEP}")
-    if read_json(path).get("format") != FORMAT:
-        raise UserError(f"{path} is not of the format {FORMAT}, which this version reads")
+    if read_json(path).get("format") != SWEEP_FORMAT:
+        raise UserError(f"{path} is not of the format {SWEEP_FORMAT}, which this version reads")
     return read_record(path, SweepRecord)
 
 
@@ -248,7 +262,7 @@ def plan_searches(
     """Plan a search for each network that has none yet, store the plans, and give all searches."""
     hashes = fingerprint(data)
     for model, request in requests.items():  # raises UserError before anything is written
-        grid.complete(resolve(model, trust=True), {"epochs": request.epochs})
+        grid.with_defaults(resolve(model, trust=True), {"epochs": request.epochs})
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -274,7 +288,7 @@ def plan_searches(
 
 def make_plans(
     requests: dict[str, SearchRequest], data: Path, engine: Engine, stop: Stop, log: Log
-) -> dict[str, Plan]:
+) -> dict[str, SearchPlan]:
     """Make a plan for each network, by the speed that its candidates have here."""
     points = {
         model: grid.starting_candidates(resolve(model, trust=True), request.budget, request.seed)
@@ -310,7 +324,7 @@ def files_to_evaluate(data: Path, tests: Sequence[Path]) -> list[Path]:
     return list(files.values())
 
 
-def run(
+def run_searches(
     searches: Sequence[Search],
     data: Path,
     files: Sequence[Path],

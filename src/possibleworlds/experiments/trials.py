@@ -75,7 +75,7 @@ class Result:
 
 
 @dataclass
-class Progress:
+class TrialProgress:
     """How far a trial at work is, as the message of its lock tells other processes."""
 
     fraction: float = 0.0
@@ -85,14 +85,14 @@ class Progress:
     """The file that it is being evaluated on."""
 
 
-def running_trials(folder: Path) -> dict[str, Progress]:
+def running_trials(folder: Path) -> dict[str, TrialProgress]:
     """Read how far the trials at work are, by name."""
     progress = {}
     for trial, message in held_locks(folder / LOCKS).items():
         try:
-            progress[trial] = from_json(message, Progress, trial)
+            progress[trial] = from_json(message, TrialProgress, trial)
         except UserError:
-            progress[trial] = Progress()  # somebody is at work, who knows how far
+            progress[trial] = TrialProgress()  # somebody is at work, who knows how far
     return progress
 
 
@@ -161,7 +161,7 @@ def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
         if lock.lost:
             raise LockLostError
         now, fraction = trainer.progress, round(trainer.fraction_done, 4)
-        lock.progress = asdict(Progress(fraction, now.step, now.best_accuracy))
+        lock.progress = asdict(TrialProgress(fraction, now.step, now.best_accuracy))
 
     try:
         if read_result(folder, trial.name) is None:
@@ -198,7 +198,7 @@ def evaluate_trial(folder: Path, name: str, files: Sequence[Path], model: str) -
         torch.set_num_threads(1)
         tasks = pending_tasks(path, files)
         for i, task in enumerate(tasks):
-            now = Progress(i / len(tasks), evaluating=evaluation_key(task.file))
+            now = TrialProgress(i / len(tasks), evaluating=evaluation_key(task.file))
             lock.progress = asdict(now)
             store(task, evaluate_task(task, resolve(model, trust=True)))
     finally:

@@ -7,17 +7,18 @@ nothing is paid for twice. Nothing but the standard library is needed.
 import hashlib
 import json
 import os
+import queue
 import random
+import socket
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
-from itertools import islice
+from dataclasses import asdict, dataclass, field
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -32,7 +33,8 @@ from possibleworlds.language.prompts import make_item
 from possibleworlds.language.score import Score, score
 from possibleworlds.language.wording import Style
 from possibleworlds.parallel import StopRequestedError
-from possibleworlds.storage import sha256
+from possibleworlds.records import Range, check_argument, from_json
+from possibleworlds.storage import file_size, sha256
 
 if TYPE_CHECKING:
     from possibleworlds.training.evaluation import Evaluation
@@ -43,6 +45,9 @@ LARGEST_RESPONSE = 10_000_000
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 """HTTP status codes after which the same request may succeed."""
 
+UNREACHABLE = (ConnectionRefusedError, socket.gaierror)
+"""What says that no server is there, rather than that it is busy."""
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -51,21 +56,38 @@ class Endpoint:
     url: str
     """Up to and including /v1."""
     model: str
-    temperature: float = 0.0
-    max_tokens: int = 2048
-    timeout: float = 300.0
-    retries: int = 6
-    concurrency: int = 8
+    temperature: Annotated[float, Range(0)] = 0.0
+    max_tokens: Annotated[int, Range(1)] = 2048
+    timeout: Annotated[float, Range(0.001, 1e6)] = 300.0
+    """Seconds for a request."""
+    retries: Annotated[int, Range(0, 100)] = 6
+    concurrency: Annotated[int, Range(1, 256)] = 8
 
     def validate(self) -> None:
         """Raise UserError if nothing can be asked there."""
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        for name, kind in get_type_hints(Endpoint, include_extras=True).items():
+            check_argument(name, getattr(self, name), kind)
+        if not is_address(self.url):
             raise UserError(f"{quoted(self.url)} is not an address like http://127.0.0.1:8000/v1")
         if not self.model:
             raise UserError("the endpoint needs the name of a model")
-        if not 1 <= self.concurrency <= 256:
-            raise UserError(f"concurrency must be within 1 to 256, not {self.concurrency}")
+        key = os.environ.get(KEY_VARIABLE, "")
+        if not (key.isascii() and key.isprintable()):
+            raise UserError(f"{KEY_VARIABLE} holds a key that cannot be sent: other signs in it")
+
+
+def is_address(url: str) -> bool:
+    """Whether requests can be sent to an address; a user name or password in it is none of ours."""
+    try:
+        parts = urlsplit(url)
+        host, _ = (parts.hostname or "").encode("idna"), parts.port
+    except ValueError:
+        return False
+    is_plain = url.isascii() and url.isprintable() and " " not in url and "@" not in parts.netloc
+    return is_plain and bool(host) and parts.scheme in ("http", "https")
+
+
+Tokens = Annotated[int, Range(0, 1e15)]
 
 
 @dataclass(frozen=True)
@@ -73,47 +95,70 @@ class Reply:
     """What a language model said, and what that cost."""
 
     text: str
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Tokens = 0
+    completion_tokens: Tokens = 0
+
+
+@dataclass(frozen=True)
+class StoredReply(Reply):
+    """A line of the file of replies."""
+
+    request: str = field(kw_only=True)
 
 
 class ReplyCache:
     """Replies by the request they answer, in a file of JSON Lines that only grows."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.lock = path, threading.Lock()
+    def __init__(self, path: str | Path) -> None:
+        if not isinstance(path, str | Path):
+            raise UserError(f"a file of replies is given by its path, not by {quoted(path)}")
+        self.path, self.lock = Path(path), threading.Lock()
+        path = self.path
         self.replies: dict[str, Reply] = {}
+        self.added = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            lines = path.read_bytes().splitlines() if path.exists() else []
+            if path.is_symlink():
+                raise UserError(f"{path}: a symlink, to which no replies are added")
+            if path.exists():
+                file_size(path)
+                self._read_lines(path.read_bytes().splitlines())
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from None
+        except ValueError as error:
+            raise StorageError(f"{path}: {error}") from None
+
+    def _read_lines(self, lines: Iterable[bytes]) -> None:
         for line in lines:
             try:
-                stored = json.loads(line)
-                key, text = stored["request"], stored["text"]
-                tokens = int(stored["prompt_tokens"]), int(stored["completion_tokens"])
-            except (ValueError, KeyError, TypeError):
+                stored = from_json(json.loads(line), StoredReply, "")
+            except (ValueError, RecursionError, UserError):
                 continue  # the end of a line that a killed process began
-            if isinstance(key, str) and isinstance(text, str):
-                self.replies[key] = Reply(text, *tokens)
+            tokens = stored.prompt_tokens, stored.completion_tokens
+            self.replies[stored.request] = Reply(stored.text, *tokens)
 
     def add(self, request: str, reply: Reply) -> None:
         """Keep a reply."""
         line = json.dumps({"request": request, **asdict(reply)}) + "\n"
         try:
-            with self.lock, self.path.open("ab") as file:
+            with self.lock, open(self.path, "ab", opener=open_own_file) as file:
                 if file.tell() and not self._ends_with_newline():
                     file.write(b"\n")
                 file.write(line.encode())
         except OSError as error:
             raise StorageError(f"{self.path}: {error.strerror}") from None
         self.replies[request] = reply
+        self.added += 1
 
     def _ends_with_newline(self) -> bool:
         with self.path.open("rb") as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) == b"\n"
+
+
+def open_own_file(path: str, flags: int) -> int:
+    """Open a file, but not what somebody has put in its place: a symlink or a pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def request_key(endpoint: Endpoint, prompt: str) -> str:
@@ -122,8 +167,26 @@ def request_key(endpoint: Endpoint, prompt: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def ask(endpoint: Endpoint, prompt: str) -> Reply:
-    """Ask once, trying again after faults that pass."""
+class NoRedirects(urllib.request.HTTPErrorProcessor):
+    """Takes a redirect for an error: urllib would send the key to the other host, but no prompt."""
+
+    def http_response(self, request: Any, response: Any) -> Any:
+        """Raise HTTPError for any status but success."""
+        if 200 <= response.status < 300:
+            return response
+        raise urllib.error.HTTPError(
+            request.full_url, response.status, response.reason, response.headers, response
+        )
+
+    https_response = http_response
+
+
+def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: False) -> Reply:
+    """Ask once, trying again after faults that pass.
+
+    Where no connection can be made, that passes only if the endpoint was `reached` before: a
+    server may be started anew, but an address that is wrong stays wrong.
+    """
     body = json.dumps(
         {
             "model": endpoint.model,
@@ -136,36 +199,65 @@ def ask(endpoint: Endpoint, prompt: str) -> Reply:
     if key := os.environ.get(KEY_VARIABLE):
         headers["Authorization"] = f"Bearer {key}"
     address = endpoint.url.rstrip("/") + "/chat/completions"
+    opener = urllib.request.build_opener(NoRedirects)
     for attempt in range(endpoint.retries + 1):
         request = urllib.request.Request(address, body, headers)
         pause = min(60.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0)
         try:
-            with urllib.request.urlopen(request, timeout=endpoint.timeout) as response:
-                return read_reply(response.read(LARGEST_RESPONSE))
+            with opener.open(request, timeout=endpoint.timeout) as response:
+                return read_reply(read_body(response, endpoint.timeout))
         except urllib.error.HTTPError as error:
-            problem = (
-                f"HTTP {error.code}: {shortened(error.read(300).decode(errors='replace'), 200)}"
-            )
+            problem = f"HTTP {error.code}: {beginning(error)}"
             if error.code not in RETRIED:
                 raise UserError(f"{address}: {problem}") from None
             after = error.headers.get("Retry-After", "")
             pause = max(pause, min(60.0, float(after)) if after.isdecimal() else 0.0)
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-            problem = reason(getattr(error, "reason", None) or error)
+        except (OSError, HTTPException) as error:  # those of urllib are OSErrors, too
+            cause = getattr(error, "reason", None) or error
+            problem = reason(cause if isinstance(cause, BaseException) else error)
+            if isinstance(cause, UNREACHABLE) and not reached():
+                raise UserError(f"{address}: {problem}; is the server running?") from None
         if attempt < endpoint.retries:
             time.sleep(pause)
     raise UserError(f"{address}: no reply after {endpoint.retries + 1} attempts: {problem}")
 
 
+def read_body(response: HTTPResponse, timeout: float) -> bytes:
+    """Read a response to its end, which must come in time, however small its pieces are."""
+    deadline = time.monotonic() + timeout
+    body = b""
+    while piece := response.read1(1 << 16):
+        body += piece
+        if len(body) > LARGEST_RESPONSE:
+            raise UserError(f"the endpoint's response has more than {LARGEST_RESPONSE:,} bytes")
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"a response that takes longer than {timeout:g} s")
+    return body
+
+
+def beginning(error: urllib.error.HTTPError) -> str:
+    """Read the beginning of what an endpoint says about an error, as far as it can be read."""
+    try:
+        return shortened(error.read(300).decode(errors="replace"), 200)
+    except (OSError, HTTPException):
+        return ""
+
+
 def read_reply(body: bytes) -> Reply:
-    """Read the reply in a response."""
+    """Read the reply in a response; a number of tokens that is none counts as 0."""
     try:
         response = json.loads(body)
         text = response["choices"][0]["message"]["content"]
-        usage = response.get("usage") or {}
-        tokens = [int(usage.get(f"{name}_tokens") or 0) for name in ("prompt", "completion")]
+        usage = response.get("usage")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(f"the endpoint's response is not a chat completion: {error!r}") from None
+        what = f"{type(error).__name__}: {reason(error)}"
+        raise UserError(f"the endpoint's response is not a chat completion: {what}") from None
+    tokens = []
+    for name in ("prompt_tokens", "completion_tokens"):
+        try:
+            tokens.append(from_json(usage[name], Tokens, name))  # type: ignore[arg-type]
+        except (UserError, KeyError, TypeError, IndexError):
+            tokens.append(0)
     return Reply(text if isinstance(text, str) else "", *tokens)
 
 
@@ -186,28 +278,45 @@ def ask_all(
     for key in keys:
         if key not in open_requests:
             progress(cache.replies[key])
-    todo = iter(open_requests.items())
-    with ThreadPoolExecutor(endpoint.concurrency) as pool:
-        running: dict[Future[Reply], str] = {}
+    todo: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[str, Reply | Exception]] = queue.SimpleQueue()
+    for request in open_requests.items():
+        todo.put(request)
+    stopped = threading.Event()
 
-        def submit(count: int) -> None:
-            for key, prompt in islice(todo, count):
-                running[pool.submit(ask, endpoint, prompt)] = key
+    def work() -> None:
+        while not stopped.is_set():
+            try:
+                key, prompt = todo.get_nowait()
+                done.put((key, ask(endpoint, prompt, lambda: cache.added > 0)))
+            except queue.Empty:
+                return
+            except Exception as error:
+                done.put((key, error))
 
-        submit(endpoint.concurrency)
-        try:
-            while running:
-                done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in done:
-                    reply = future.result()
-                    cache.add(running.pop(future), reply)
-                    progress(reply)
+    # Daemons: nobody who stops the work has to wait for replies that may never come.
+    for _ in range(min(endpoint.concurrency, len(open_requests))):
+        threading.Thread(target=work, daemon=True).start()
+    try:
+        for _ in open_requests:
+            while True:
                 if stop():
                     raise StopRequestedError
-                submit(len(done))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+                try:
+                    key, reply = done.get(timeout=0.2)
+                    break
+                except queue.Empty:
+                    continue
+            if isinstance(reply, Exception):
+                raise reply
+            cache.add(key, reply)
+            progress(reply)
+    finally:
+        stopped.set()
+        while not done.empty():  # what was paid for is kept
+            key, reply = done.get()
+            if isinstance(reply, Reply):
+                cache.add(key, reply)
     return [cache.replies[key] for key in keys]
 
 
@@ -277,11 +386,11 @@ def store_results(folder: Path, model: str, file: Path, evaluation: "Evaluation"
     What a report says of training is zero: it happened elsewhere.
     """
     from possibleworlds.logic.alphabet import SYMBOLS
-    from possibleworlds.training.checkpoint import FORMAT, Metrics, RunRecord
+    from possibleworlds.training.checkpoint import RUN_FORMAT, Metrics, RunRecord
     from possibleworlds.training.evaluations import EvaluationTask, store
 
     RunRecord(
-        format=FORMAT,
+        format=RUN_FORMAT,
         version=possibleworlds.__version__,
         model=model,
         settings={},

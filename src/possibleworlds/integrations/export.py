@@ -1,36 +1,63 @@
 """Data and trained networks written for other tools, by the name of a format."""
 
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from possibleworlds.data.files import data_files, read_pairs
+from possibleworlds.data.pairs import Pair
 from possibleworlds.errors import UserError
 from possibleworlds.integrations import solvers
 
 Format = Literal["hf", "dimacs", "graph", "jsonl", "model"]
 
 
-def export(form: Format, source: Path, target: Path) -> int | None:
+Watch = Callable[[Path], Callable[[int], None]]
+"""Called with a data file, gives the function that is told how many more rows of it are done."""
+ROWS_BETWEEN_REPORTS = 100
+
+
+def export(
+    form: Format, source: Path, target: Path, watch: Watch = lambda _: lambda _: None
+) -> int | None:
     """Fill a folder with data, and return their rows; or with a network, and return None."""
     if form in ("hf", "model"):
         try:
-            return export_for_hub(form, source, target)
+            return export_for_hub(form, source, target, watch)
         except ModuleNotFoundError as error:
-            extra = "pip install 'possibleworlds[huggingface]'"
-            raise UserError(f"{error.name} is missing: {extra}") from None
+            extras = "huggingface,train" if form == "model" else "huggingface"
+            missing = f"{error.name} is missing: pip install 'possibleworlds[{extras}]'"
+            raise UserError(missing) from None
     files = data_files([source])
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{target}: {error.strerror}") from None
-    if form == "dimacs":
-        return sum(solvers.write_dimacs(read_pairs(f), target / f.stem) for f in files)
-    if form == "graph":
-        return sum(solvers.write_graphs(read_pairs(f), target / f"{f.stem}.npz") for f in files)
-    return sum(solvers.write_jsonl(read_pairs(f), target / f"{f.stem}.jsonl") for f in files)
+    rows = 0
+    for file in files:
+        pairs = watched(read_pairs(file), watch(file))
+        if form == "dimacs":
+            rows += solvers.write_dimacs(pairs, target / file.stem)
+        elif form == "graph":
+            rows += solvers.write_graphs(pairs, target / f"{file.stem}.npz")
+        else:
+            rows += solvers.write_jsonl(pairs, target / f"{file.stem}.jsonl")
+    return rows
 
 
-def export_for_hub(form: Format, source: Path, target: Path) -> int | None:
+def watched(pairs: Iterable[Pair], advance: Callable[[int], None]) -> Iterator[Pair]:
+    """Pass pairs on, and report how many there were, some at a time."""
+    rows = 0
+    for pair in pairs:
+        yield pair
+        rows += 1
+        if rows == ROWS_BETWEEN_REPORTS:
+            advance(rows)
+            rows = 0
+    advance(rows)
+
+
+def export_for_hub(form: Format, source: Path, target: Path, watch: Watch) -> int | None:
     """Write data or a network for the Hugging Face Hub; return the rows of data."""
     if form == "model":
         from possibleworlds.integrations.hub import export_network
@@ -39,4 +66,6 @@ def export_for_hub(form: Format, source: Path, target: Path) -> int | None:
         return None
     from possibleworlds.integrations.huggingface import export_dataset
 
-    return sum(line.rows for line in export_dataset(data_files([source]), target).values())
+    files = data_files([source])
+    statistics = export_dataset(files, target, lambda file: watched(read_pairs(file), watch(file)))
+    return sum(line.rows for line in statistics.values())

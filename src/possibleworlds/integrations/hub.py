@@ -6,7 +6,7 @@ export_network("guidedworldnet", "OUT")                  # or the folder of a ru
 network = HubNetwork.from_pretrained("OUT").network()    # or the name of a repository
 network.decide("p -> q", "q -> p")
 
-huggingface-cli upload NAME OUT
+hf upload NAME OUT
 """
 
 from pathlib import Path

@@ -1,10 +1,10 @@
 """Data sets and networks as folders that the Hugging Face Hub takes; pushing them is up to you.
 
 possibleworlds export hf data OUT        Parquet, a data card and Croissant metadata
-huggingface-cli upload NAME OUT --repo-type dataset
+hf upload NAME OUT --repo-type dataset
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 import possibleworlds
 from possibleworlds.data.files import read_pairs
+from possibleworlds.data.pairs import Pair
 from possibleworlds.data.statistics import SplitStatistics, split_statistics
-from possibleworlds.errors import UserError
-from possibleworlds.integrations.cards import COLUMNS, PAPER, data_card
+from possibleworlds.integrations.cards import COLUMN_DESCRIPTIONS, PAPER, data_card, split_names
 from possibleworlds.integrations.solvers import record
 from possibleworlds.storage import atomic_write, sha256, write_json, write_text
 
@@ -27,19 +27,19 @@ TYPES = {
 }
 """The type of each column, in Parquet and in Croissant."""
 SCHEMA = pa.schema([(name, kind) for name, (kind, _) in TYPES.items()])
-ROWS_AT_ONCE = 10_000
+ROWS_PER_TABLE = 10_000
 LICENCE = "https://www.apache.org/licenses/LICENSE-2.0"
 
 
-def export_dataset(files: Sequence[Path], out: Path) -> dict[str, SplitStatistics]:
+def export_dataset(
+    files: Sequence[Path], out: Path, pairs_of: Callable[[Path], Iterable[Pair]] = read_pairs
+) -> dict[str, SplitStatistics]:
     """Write data files as Parquet, with a data card and Croissant metadata; return statistics."""
-    names = [file.stem for file in files]
-    if len(set(names)) < len(names):
-        raise UserError("two data files have the same name")
+    names = split_names(files)
     (out / "data").mkdir(parents=True, exist_ok=True)
     statistics = {}
     for file in files:
-        write_parquet(file, parquet_of(out, file.stem))
+        write_parquet(pairs_of(file), parquet_of(out, file.stem))
         statistics[file.stem] = split_statistics(read_pairs(file))
     write_text(out / "README.md", data_card(files, statistics))
     metadata = croissant(out, names)
@@ -52,13 +52,13 @@ def parquet_of(out: Path, split: str) -> Path:
     return out / "data" / f"{split}-00000-of-00001.parquet"
 
 
-def write_parquet(source: Path, path: Path) -> None:
-    """Write the rows of a data file as Parquet, some at a time."""
+def write_parquet(pairs: Iterable[Pair], path: Path) -> None:
+    """Write pairs as Parquet, some at a time."""
     with atomic_write(path, binary=True) as file, pq.ParquetWriter(file, SCHEMA) as writer:
         rows: list[dict[str, Any]] = []
-        for pair in read_pairs(source):
+        for pair in pairs:
             rows.append(record(pair))
-            if len(rows) == ROWS_AT_ONCE:
+            if len(rows) == ROWS_PER_TABLE:
                 writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
                 rows.clear()
         if rows:
@@ -91,7 +91,7 @@ def croissant(out: Path, splits: Sequence[str]) -> dict[str, Any]:
                         file_object=f"{split}.parquet", extract=mlc.Extract(column=column)
                     ),
                 )
-                for column, about in COLUMNS.items()
+                for column, about in COLUMN_DESCRIPTIONS.items()
             ],
         )
         for split in splits

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from possibleworlds.data.heuristics import heuristics
 from possibleworlds.data.pairs import Pair
+from possibleworlds.errors import StorageError
 from possibleworlds.logic.alphabet import ARITY, CODES
 from possibleworlds.logic.sat import tseitin
-from possibleworlds.logic.syntax import published, to_text
-from possibleworlds.storage import atomic_write, write_text
+from possibleworlds.logic.syntax import to_published, to_text
+from possibleworlds.storage import atomic_write
 
 
 def record(pair: Pair) -> dict[str, Any]:
@@ -27,8 +28,8 @@ def record(pair: Pair) -> dict[str, Any]:
     """
     h1, h2, h3 = heuristics(pair.a, pair.b)
     return {
-        "A": published(pair.a),
-        "B": published(pair.b),
+        "A": to_published(pair.a),
+        "B": to_published(pair.b),
         "E": int(pair.label),
         "H1": int(h1),
         "H2": int(h2),
@@ -83,7 +84,14 @@ def write_dimacs(pairs: Iterable[Pair], folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
     for count, pair in enumerate(pairs, 1):
-        write_text(folder / f"{count:06}.cnf", dimacs(pair))
+        path = folder / f"{count:06}.cnf"
+        # Plainly: to wait for the disk at each of many thousand small files would take hours.
+        try:
+            path.unlink(missing_ok=True)  # a symlink is replaced, not followed
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(dimacs(pair))
+        except OSError as error:
+            raise StorageError(f"{path}: {error.strerror}") from None
     return count
 
 

@@ -35,6 +35,8 @@ LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
     {"variables": (4, 10), "operators": (10, 20)},
 )
 """A curriculum: sizes from a first exercise to those of the paper's test (hard)."""
+MAX_ITEMS = 10_000_000
+"""Of a sequence, which is in memory."""
 RANGES = {
     "premises": (1, 10),
     "shots": (0, 16),
@@ -127,8 +129,8 @@ class Tasks(Sequence[Item]):
 
     def __init__(self, settings: TaskSettings, size: int) -> None:
         settings.validate()
-        if not isinstance(size, int) or size < 1:
-            raise UserError(f"size must be a positive number, not {quoted(size)}")
+        if not isinstance(size, int) or not 1 <= size <= MAX_ITEMS:
+            raise UserError(f"size must be within 1 to {MAX_ITEMS:,}, not {quoted(size)}")
         self.settings = settings
         self.problems = list(islice(settings.problems(), size))
         if len(self.problems) < size:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.language.wording import Wording
 from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.logic.syntax import parse, to_text
@@ -71,6 +71,8 @@ class Item:
         """Make the item that plain values describe."""
         try:
             conclusion = values["conclusion"]
+            if values["kind"] not in KINDS:
+                raise ValueError(f"no task called {quoted(values['kind'])}")
             return cls(
                 kind=values["kind"],
                 premises=tuple(parse(text) for text in values["premises"]),
@@ -82,5 +84,5 @@ class Item:
                 answer=values["answer"],
                 group=int(values["group"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"not an item: {error}") from None
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise UserError(f"not an item: {reason(error)}") from None

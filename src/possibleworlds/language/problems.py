@@ -20,7 +20,7 @@ from possibleworlds.logic.formula import Formula, variables_of
 from possibleworlds.logic.truth import truth_table
 
 GROUPS_AT_ONCE = 8
-FRUITLESS_BLOCKS = 50
+FRUITLESS_DRAWS = 50
 """After so many blocks of groups without a new problem there are no more to be found."""
 
 
@@ -80,7 +80,7 @@ def problems(
                     yield Problem(formulas, Formula(tuple(right)), label, group)
                 group += 1
         fruitless = fruitless + 1 if group == before else 0
-        if fruitless == FRUITLESS_BLOCKS:
+        if fruitless == FRUITLESS_DRAWS:
             return
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from possibleworlds.errors import UndecidedError, UserError, quoted
 
-SECONDS_TO_START = 60.0
+STARTUP_SECONDS = 60.0
 """How long the process may take to begin, on a busy machine; its time starts after that."""
 
 
@@ -38,7 +38,7 @@ def run_limited(function: str, arguments: list[Any], timeout: float) -> Any:
     )
     try:
         request = json.dumps([function, arguments, timeout]).encode() + b"\n"
-        answer, _ = child.communicate(request, timeout=timeout + SECONDS_TO_START)
+        answer, _ = child.communicate(request, timeout=timeout + STARTUP_SECONDS)
     except subprocess.TimeoutExpired:
         answer = b'{"undecided": true}'
     finally:

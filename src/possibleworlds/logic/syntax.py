@@ -15,7 +15,7 @@ from possibleworlds.errors import UserError, quoted, shortened
 from possibleworlds.logic.alphabet import AND, ARITY, FALSE, IFF, IMPLIES, NOT, OR, TRUE
 from possibleworlds.logic.formula import NAME, WORDS, Formula, spans
 
-Style = Literal["unicode", "ascii", "latex", "published"]
+Notation = Literal["unicode", "ascii", "latex", "published"]
 
 XOR, CONVERSE = "^", "<"
 SPELLINGS = {
@@ -158,7 +158,7 @@ TURNSTILE = re.compile(
     r"\|/?=|\|-|[⊨⊭⊢⊬∴]"
     r"|(?:\\not\s*)?\\(?:models|n?vDash|n?vdash|therefore)(?![A-Za-z])"
 )
-SEPARATOR = re.compile(r"(?<!\\)[,;\n]")  # those after a backslash are spaces of LaTeX
+PREMISE_SEPARATOR = re.compile(r"(?<!\\)[,;\n]")  # those after a backslash are spaces of LaTeX
 
 
 def parse_premises(text: str) -> list[Formula]:
@@ -167,7 +167,7 @@ def parse_premises(text: str) -> list[Formula]:
     >>> [str(formula) for formula in parse_premises("p, p -> q")]
     ['p', 'p → q']
     """
-    return [parse(part) for part in SEPARATOR.split(text)] if text.strip() else []
+    return [parse(part) for part in PREMISE_SEPARATOR.split(text)] if text.strip() else []
 
 
 def parse_sequent(text: str) -> tuple[list[Formula], Formula]:
@@ -183,19 +183,19 @@ def parse_sequent(text: str) -> tuple[list[Formula], Formula]:
     return parse_premises(parts[0]), parse(parts[1])
 
 
-def to_text(formula: Formula, style: Style = "unicode") -> str:
+def to_text(formula: Formula, style: Notation = "unicode") -> str:
     """Write a formula in one of the four styles.
 
     >>> to_text(parse("~(p & q) -> r"), "published")
     '(~((p&q))>r)'
     """
     if style == "published":
-        return published(formula.rpn)
+        return to_published(formula.rpn)
     names = {name: latex_name(name) for name in formula.variables} if style == "latex" else {}
     return render(formula.rpn, style, names)
 
 
-def published(rpn: Sequence[str]) -> str:
+def to_published(rpn: Sequence[str]) -> str:
     """Write a formula in reverse Polish notation in the form of the published data sets."""
     if len(rpn) <= SHORT and IFF not in rpn:
         # Several times as fast as what follows, but quadratic in the depth of the formula.
@@ -237,7 +237,7 @@ def latex_name(name: str) -> str:
     return "\\mathit{" + word.replace("_", "\\_") + "}" + name[len(word) :]
 
 
-def render(rpn: Sequence[str], style: Style, names: dict[str, str]) -> str:
+def render(rpn: Sequence[str], style: Notation, names: dict[str, str]) -> str:
     """Write a formula in reverse Polish notation with few brackets, from its end on."""
     brackets, signs = layout(style)
     out: list[str] = []
@@ -267,7 +267,7 @@ def render(rpn: Sequence[str], style: Style, names: dict[str, str]) -> str:
 
 
 @cache
-def layout(style: Style) -> tuple[dict[tuple[str, str], tuple[str, str]], dict[str, str]]:
+def layout(style: Notation) -> tuple[dict[tuple[str, str], tuple[str, str]], dict[str, str]]:
     """Look up the brackets around each operator in each context, and the sign of each symbol."""
     written = {
         "ascii": "~ & | -> <-> true false",

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
-from possibleworlds.models.sequences import OPEN, TURNSTILE, Sequences, pad
-from possibleworlds.models.trees.forest import Device, Forest, Ints, Nodes
+from possibleworlds.models.sequences import OPEN_CODE, TURNSTILE_CODE, Ints, Sequences, pad
+from possibleworlds.models.trees.forest import Device, Forest, Nodes
 from possibleworlds.models.trees.levels import Calls, Messages
 from possibleworlds.models.trees.native import Plan
 
@@ -90,7 +90,7 @@ class Batch:
     def joined(self) -> Sequences:
         """Each pair as one sequence A ⊨ B."""
         symbols, lengths = self._symbols_of(self._both_sides)
-        symbols = np.insert(symbols, np.cumsum(lengths)[0::2], TURNSTILE)
+        symbols = np.insert(symbols, np.cumsum(lengths)[0::2], TURNSTILE_CODE)
         return pad(symbols, lengths[0::2] + lengths[1::2] + 1, self.device)
 
     @cached_property
@@ -105,6 +105,11 @@ class Batch:
     def select(self, pairs: Tensor) -> Batch:
         """Make a batch of some of the pairs."""
         return replace(self, left=self.left[pairs], right=self.right[pairs])
+
+    @property
+    def balanced(self) -> Batch:
+        """The same pairs with runs of one associative operator as balanced trees."""
+        return replace(self, forest=self.forest.balanced)
 
     @cached_property
     def variables(self) -> Tensor:
@@ -126,7 +131,7 @@ class Batch:
         symbols = texts.symbols[
             np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner]
         ]
-        variable = np.flatnonzero((symbols >= N_OPERATORS) & (symbols < OPEN))
+        variable = np.flatnonzero((symbols >= N_OPERATORS) & (symbols < OPEN_CODE))
         renamed = self.renaming[trees[owner[variable]], symbols[variable] - N_OPERATORS]
         symbols[variable] = renamed + N_OPERATORS
         return symbols, lengths

@@ -4,7 +4,8 @@ Each pair starts from random worlds of its own. They move down the gradient of
 z = W_f [sat3(w, A), sat3(w, B)] + b_f, which is the lower the more w speaks against "A entails B",
 and the product is taken over the worlds where they arrive. An evaluation takes only a few such
 steps and goes on by annealing (annealing.py), until a world refutes the entailment or a budget is
-spent; the best world then decides. The search knows no logic, only what the network has learnt.
+spent; the best world then decides. The search knows no logic, only what the network has learnt; but
+an evaluation first writes runs of one associative operator as balanced trees (trees/balance.py).
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ class GuidedWorldNet(PossibleWorldNet):
         if self.training:
             n, steps = self.draw_search()
             return self.search_and_evaluate(batch, self.draw_worlds(pairs, n), steps)
+        batch = batch.balanced
         # All pairs start from the same worlds, so that none depends on the rest of the batch.
         n = min(self.n_worlds(options), options.budget or self.n_worlds(options))
         worlds = self.draw_worlds(1, n, first_world=options.first_world).expand(pairs, -1, -1)

@@ -11,7 +11,7 @@ from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
 from possibleworlds.models.sequences import N_SYMBOLS, Sequences
 
-GROUPS = 4
+CHUNKS_BY_LENGTH = 4
 """The number of groups by length that a batch is cut into."""
 
 
@@ -43,7 +43,7 @@ class LstmEncoder(nn.Module):
         order = sequences.lengths.argsort()
         encodings = []
         # Sequences of about one length at a time: padding is read as well, only to be ignored.
-        for rows in order.chunk(GROUPS):
+        for rows in order.chunk(CHUNKS_BY_LENGTH):
             lengths = sequences.lengths[rows]
             symbols = sequences.symbols[rows, : int(lengths.max())]
             readings = [self.read(symbols, lengths, 0)]

@@ -19,11 +19,9 @@ from torch import Tensor, nn
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.packed import Packed
 from possibleworlds.models.sequences import N_SYMBOLS, Sequences, pad
 from possibleworlds.models.trees.descent import MAX_PATH, paths
-
-GROUPS = 4
-"""The number of groups by length that a batch is cut into."""
 
 
 @dataclass(frozen=True)
@@ -52,28 +50,26 @@ class Block(nn.Module):
         self.gate_and_value = nn.Linear(s.size, 2 * s.hidden_size, bias=False)
         self.down = nn.Linear(s.hidden_size, s.size, bias=False)
 
-    def forward(self, x: Tensor, mask: Tensor, rotation: tuple[Tensor, Tensor] | None) -> Tensor:
-        """Update x, (rows, length, size); mask (rows, 1, 1, length) is true where a key counts."""
-        rows, length, size = x.shape
-        qkv = self.qkv(self.norm1(x)).view(rows, length, 3, self.heads, -1)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # (rows, heads, length, size of a head) each
+    def forward(self, x: Tensor, packed: Packed, rotation: tuple[Tensor, Tensor] | None) -> Tensor:
+        """Update x, (tokens, size)."""
+        qkv = self.qkv(self.norm1(x))
         if rotation is not None:
-            q, k = rotate(q, *rotation), rotate(k, *rotation)
-        attended = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        x = x + self.out(attended.transpose(1, 2).reshape(rows, length, size))
+            q_and_k, v = qkv.view(len(x), 3 * self.heads, -1).split([2 * self.heads, self.heads], 1)
+            qkv = torch.cat((rotate(q_and_k, *rotation), v), 1).flatten(1)
+        x = x + self.out(packed.attend(qkv, self.heads))
         gate, value = self.gate_and_value(self.norm2(x)).chunk(2, -1)
         return x + self.down(nn.functional.silu(gate) * value)
 
 
-def rotations(length: int, size: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute cosines and sines of rotary position embeddings, (length, size / 2) each."""
+def rotations(positions: Tensor, size: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute cosines and sines of rotary position embeddings, (tokens, 1, size / 2) each."""
     rate = 10_000.0 ** -(torch.arange(0, size, 2, dtype=torch.float64) / size)
-    angle = torch.arange(length, dtype=torch.float64)[:, None] * rate
-    return angle.cos().to(like), angle.sin().to(like)
+    angle = torch.arange(int(positions.max()) + 1, dtype=torch.float64)[:, None] * rate
+    return angle.cos().to(like)[positions, None], angle.sin().to(like)[positions, None]
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate the halves of vectors (..., length, size) against each other by their position."""
+    """Rotate the halves of vectors (tokens, heads, size) against each other by their position."""
     a, b = x.chunk(2, -1)
     return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
 
@@ -114,27 +110,23 @@ class ModernTransformer(Model):
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
-        is_tree = self.settings.positions == "tree"
-        sequences = node_sequences(batch) if is_tree else batch.joined
-        x, present = self.embedding(sequences.symbols), sequences.present
-        if is_tree:
-            x[present] = x[present] + self.tree_positions(batch)
-        order = sequences.lengths.argsort()
-        # Sequences of about one length at a time, so that little is spent on padding.
-        means = [self.encode(x[rows], sequences.lengths[rows]) for rows in order.chunk(GROUPS)]
-        mean = torch.cat(means)[order.argsort()]
-        return self.classifier(mean, mean)
-
-    def encode(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Compute the mean over the positions of each sequence, (rows, size)."""
-        x = x[:, : int(lengths.max())]
-        present = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-        rotation = None
-        if self.settings.positions == "rotary":
-            rotation = rotations(x.shape[1], self.settings.size // self.settings.heads, x)
+        s, rotation = self.settings, None
+        if s.positions == "tree":
+            sequences = node_sequences(batch)
+            packed = Packed.of(sequences)
+            of_tokens = self.tree_positions(batch).split(sequences.lengths.tolist())
+            positions = torch.cat([of_tokens[row] for row in packed.order.tolist()])
+            x = self.embedding(packed.symbols) + positions
+        else:
+            packed = Packed.of(batch.joined)
+            x = self.embedding(packed.symbols)
+            rotation = rotations(packed.positions, s.size // s.heads, x)
         for block in self.blocks:
-            x = block(x, present[:, None, None], rotation)
-        return (self.norm(x) * present[..., None]).sum(1) / lengths[:, None]
+            x = block(x, packed, rotation)
+        x = self.norm(x)
+        total = x.new_zeros(len(batch.left), s.size).index_add(0, packed.owner, x)
+        mean = packed.unsorted(total / packed.lengths[:, None])
+        return self.classifier(mean, mean)
 
     def tree_positions(self, batch: Batch) -> Tensor:
         """Embed the path of each node to its root, and which side it is of, (nodes, size)."""

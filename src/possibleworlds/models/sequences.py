@@ -14,8 +14,8 @@ from torch import Tensor
 
 from possibleworlds.logic.alphabet import N_OPERATORS, SYMBOLS
 
-OPEN, CLOSE, TURNSTILE, PADDING = range(len(SYMBOLS), len(SYMBOLS) + 4)
-N_SYMBOLS = PADDING + 1
+OPEN_CODE, CLOSE_CODE, TURNSTILE_CODE, PADDING_CODE = range(len(SYMBOLS), len(SYMBOLS) + 4)
+N_SYMBOLS = PADDING_CODE + 1
 
 Ints = NDArray[np.integer]
 
@@ -57,7 +57,7 @@ def infix_backwards(code: list[int]) -> list[int]:
     Read backwards, reverse Polish notation has an operator before its arguments, the right one
     first; a stack holds what is to be written once an argument is complete. For p & q:
 
-    >>> infix_backwards([19, 20, 1]) == [CLOSE, 20, 1, 19, OPEN]
+    >>> infix_backwards([19, 20, 1]) == [CLOSE_CODE, 20, 1, 19, OPEN_CODE]
     True
     """
     out: list[int] = []
@@ -66,8 +66,8 @@ def infix_backwards(code: list[int]) -> list[int]:
         if symbol == 0:
             pending.append(symbol)
         elif symbol < N_OPERATORS:
-            out.append(CLOSE)
-            pending += (OPEN, symbol)
+            out.append(CLOSE_CODE)
+            pending += (OPEN_CODE, symbol)
         else:
             out.append(symbol)
             while pending:
@@ -79,6 +79,6 @@ def infix_backwards(code: list[int]) -> list[int]:
 
 def pad(symbols: Ints, lengths: Ints, device: torch.device | str) -> Sequences:
     """Put concatenated sequences into the rows of a matrix."""
-    matrix = np.full((len(lengths), int(lengths.max())), PADDING)
+    matrix = np.full((len(lengths), int(lengths.max())), PADDING_CODE)
     matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = symbols
     return Sequences(torch.from_numpy(matrix).to(device), torch.from_numpy(lengths).to(device))

@@ -18,14 +18,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
+from possibleworlds.logic.alphabet import CODES, IMPLIES, N_OPERATORS, N_VARIABLES
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.sequences import Ints
 from possibleworlds.models.trees.descent import descend
-from possibleworlds.models.trees.forest import Ints
-
-IMPLIES = 3
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,8 @@ class TopDownNet(Model):
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
         nodes = batch.pair_nodes
-        x = self.arguments(IMPLIES, self.question).repeat(len(batch.left), 1)  # A, B, A, B, ...
+        a_and_b = self.arguments(CODES[IMPLIES], self.question)
+        x = a_and_b.repeat(len(batch.left), 1)  # A, B, A, B, ...
         leaves, vectors = [], []
         for depth in descend(nodes):
             leaves.append(depth.nodes[depth.leaves])

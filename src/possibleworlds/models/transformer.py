@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import log_probabilities
+from possibleworlds.models.packed import Packed
 from possibleworlds.models.sequences import N_SYMBOLS
 
 
@@ -61,15 +63,54 @@ class Transformer(Model):
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
+        encoder_norm, decoder_norm = self.encoder.norm, self.decoder.norm
+        assert encoder_norm is not None
+        assert decoder_norm is not None
         sequences, is_right = batch.side_by_side
-        # (rows, length, size)
-        x = self.embedding(sequences.symbols) * math.sqrt(self.settings.size)
-        x = x + timing_signals(*x.shape[1:]).to(x) + is_right[..., None] * self.right_bias
-        absent = ~sequences.present
-        memory = self.encoder(x, src_key_padding_mask=absent)
-        start = self.start.expand(len(x), 1, -1)
-        decoded = self.decoder(start, memory, memory_key_padding_mask=absent)  # (rows, 1, size)
-        return log_probabilities(self.logit(decoded[:, 0]))
+        packed = Packed.of(sequences)
+        is_right = is_right[packed.order][packed.owner, packed.positions]
+        signals = timing_signals(sequences.symbols.shape[1], self.settings.size)
+        x = self.embedding(packed.symbols) * math.sqrt(self.settings.size)  # (tokens, size)
+        x = x + signals.to(x)[packed.positions] + is_right[:, None] * self.right_bias
+        for layer in self.encoder.layers:
+            x = encoder_layer(layer, x, packed)
+        memory = encoder_norm(x)
+        decoded = self.start[0].expand(len(sequences.lengths), -1)  # (rows, size)
+        for layer in self.decoder.layers:
+            decoded = decoder_layer(layer, decoded, memory, packed)
+        logit = self.logit(decoder_norm(decoded))
+        return log_probabilities(packed.unsorted(logit))
+
+
+def encoder_layer(layer: nn.Module, x: Tensor, packed: Packed) -> Tensor:
+    """Compute what nn.TransformerEncoderLayer does on tokens without padding, (tokens, size)."""
+    assert isinstance(layer, nn.TransformerEncoderLayer)
+    attention = layer.self_attn
+    qkv = linear(layer.norm1(x), attention.in_proj_weight, attention.in_proj_bias)
+    attended = packed.attend(qkv, attention.num_heads, attention.dropout * layer.training)
+    x = x + layer.dropout1(attention.out_proj(attended))
+    return x + layer.dropout2(feed_forward(layer, layer.norm2(x)))
+
+
+def decoder_layer(layer: nn.Module, x: Tensor, memory: Tensor, packed: Packed) -> Tensor:
+    """Compute what nn.TransformerDecoderLayer does for one position, x (rows, size)."""
+    assert isinstance(layer, nn.TransformerDecoderLayer)
+    only = layer.norm1(x)[:, None]
+    x = x + layer.dropout1(layer.self_attn(only, only, only, need_weights=False)[0][:, 0])
+    attention, size = layer.multihead_attn, x.shape[1]
+    w_q, w_kv = attention.in_proj_weight.split([size, 2 * size])
+    b_q, b_kv = attention.in_proj_bias.split([size, 2 * size])
+    q, kv = linear(layer.norm2(x), w_q, b_q), linear(memory, w_kv, b_kv)
+    attended = packed.attend_from(q, kv, attention.num_heads, attention.dropout * layer.training)
+    x = x + layer.dropout2(attention.out_proj(attended))
+    return x + layer.dropout3(feed_forward(layer, layer.norm3(x)))
+
+
+def feed_forward(
+    layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, x: Tensor
+) -> Tensor:
+    """Compute the two linear layers of a layer of the encoder or decoder."""
+    return layer.linear2(layer.dropout(layer.linear1(x).relu()))
 
 
 def timing_signals(length: int, size: int) -> Tensor:

@@ -88,7 +88,9 @@ def raise_user_errors(outcomes: dict[str, Any]) -> dict[str, Any]:
     return outcomes
 
 
-def serve(connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def serve_call(
+    connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
     """Make a call in a process of its own, which leaves Ctrl-C to its parent and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -145,7 +147,7 @@ class LocalEngine:
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Start a call under a name."""
         ours, theirs = self.context.Pipe(duplex=False)
-        process = self.context.Process(target=serve, args=(theirs, function, arguments))
+        process = self.context.Process(target=serve_call, args=(theirs, function, arguments))
         try:
             with safe_path():  # a server that has died is started again
                 process.start()

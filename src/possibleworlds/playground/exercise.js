@@ -26,10 +26,7 @@ export class Exercise {
   }
 
   show(state, argument) {
-    this.argument = argument;
-    this.kind = state.kind;
-    this.answered = false;
-    this.tried = false;
+    Object.assign(this, { argument, kind: state.kind, answered: false, tried: false });
     this.values = new Map((argument?.variables ?? []).map((name) => [name, true]));
     this.render();
   }

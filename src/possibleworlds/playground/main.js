@@ -4,18 +4,18 @@ import { readAddress, writeAddress } from "./address.js";
 import { explain, inWords, readArgument, sequentText, splitSequent, tooManyVariables } from "./argument.js";
 import { byId, copyText, el, number, reducedMotion } from "./dom.js";
 import { Exercise, exercisePairs } from "./exercise.js";
-import { readNetwork } from "./network.js";
-import { Search, STEPS } from "./search.js";
+import { randomNumbers, readNetwork } from "./network.js";
+import { Search } from "./search.js";
 import { parse, spans, toText } from "./syntax.js";
 import { TableView } from "./table.js";
 import { startTheme } from "./theme.js";
 import { Trees } from "./trees.js";
 import { assignmentOf, decide, DECIDED_VARIABLES, sampleCountermodel, TABLE_VARIABLES } from "./truth.js";
-import { describeWorld, Panel } from "./worlds.js";
+import { describeStep, describeWorld, Panel } from "./worlds.js";
 
 const SLICE = 24; // milliseconds of work before the page may react
 const PAUSE = 60; // milliseconds without typing before the networks begin
-const FRAME = 320; // milliseconds that a step is shown
+const [FRAME, FILM] = [320, 12_000]; // milliseconds that a step is shown, and all of them at most
 const SYMBOLS = {
   "¬": "not", "∧": "and", "∨": "or", "→": "if, then", "↔": "if and only if", "⊕": "either, or",
   "⊤": "true", "⊥": "false", "(": "open bracket", ")": "close bracket",
@@ -23,7 +23,7 @@ const SYMBOLS = {
 const CHIPS = [
   "modus ponens", "affirming the consequent", "modus tollens", "denying the antecedent", "Peirce's law", "explosion (Duns Scotus)",
 ];
-const SPLITS = { easy: "easy", hard: "hard", big: "big", massive: "massive", train: "train", exam: "exam" };
+const SPLITS = ["easy", "hard", "big", "massive", "3-CNF", "train", "exam"];
 
 const data = JSON.parse(byId("data").textContent);
 const networks = Object.fromEntries(Object.entries(data.networks).map(([name, one]) => [name, readNetwork(one)]));
@@ -80,7 +80,8 @@ addEventListener("hashchange", () => {
   showAll();
 });
 
-const stepShown = () => Math.min(state.step === "" ? STEPS : Number(state.step), STEPS, search?.steps ?? 0);
+const lastStep = () => Math.max(0, search?.steps ?? 0);
+const stepShown = () => (state.step === "" ? lastStep() : Math.min(Number(state.step), lastStep()));
 
 // ---- the argument and its answer
 
@@ -125,9 +126,8 @@ function showAll() {
   byId("world").replaceChildren();
   if (!exploring) exercise.show(state, argument);
   byId("answer").replaceChildren(el("p", {}, "…"));
-  if (argument.variables.length > DECIDED_VARIABLES) answerBySample();
-  else inSlices(decide(argument.premises, argument.conclusion), showProgress, showDecision);
-  inSlices(searching(), showNetworks, showNetworks, PAUSE);
+  if (argument.variables.length > DECIDED_VARIABLES) showSample(), startNetworks();
+  else inSlices(decide(argument.premises, argument.conclusion), showProgress, (result) => (showDecision(result), startNetworks()));
 }
 
 function showProblem(field, problem) {
@@ -156,14 +156,11 @@ function inSlices(generator, progress, finish, pause = 0) {
   else go();
 }
 
-function showSequent() {
-  const follows = decision ? !decision.refuting : null;
-  byId("sequent").textContent = sequentText(argument, follows);
-}
+const follows = () => (decision ? !decision.refuting : null); // null as long as it is not known
+const showSequent = () => (byId("sequent").textContent = sequentText(argument, follows()));
 
 function showProgress(share) {
-  const rows = number(2 ** argument.variables.length);
-  byId("answer").replaceChildren(el("p", {}, `Going through ${rows} rows: ${Math.floor(100 * share)} %`));
+  byId("answer").replaceChildren(el("p", {}, `${Math.floor(100 * share)} % of ${number(2 ** argument.variables.length)} rows`));
 }
 
 function showAnswer(follows, title, text) {
@@ -175,8 +172,7 @@ function showAnswer(follows, title, text) {
 
 function showDecision(result) {
   decision = result;
-  const follows = !result.refuting;
-  showAnswer(follows, follows ? "It follows." : "It does not follow.", explain(argument, result));
+  showAnswer(follows(), follows() ? "It follows." : "It does not follow.", explain(argument, result));
   if (document.body.classList.contains("unanswered")) byId("answer").replaceChildren();
   else showSequent();
   const verb = result.refuting === 1 ? "refutes" : "refute";
@@ -186,7 +182,7 @@ function showDecision(result) {
   showRow();
 }
 
-function answerBySample() {
+function showSample() {
   const countermodel = sampleCountermodel(argument.premises, argument.conclusion);
   const words = tooManyVariables(argument.variables.length);
   byId("table-note").textContent = words;
@@ -242,14 +238,17 @@ function colourTrees() {
 
 // ---- networks
 
+const startNetworks = () => inSlices(searching(), showNetworks, showNetworks, PAUSE);
+
 function* searching() {
   try {
-    search = new Search(argument, networks, Number(state.worlds), Number(state.seed));
+    const draw = (step, count) => randomNumbers(1000 * Number(state.seed) + step, count);
+    search = new Search(argument, networks, Number(state.worlds), draw);
   } catch (error) {
     byId("world").replaceChildren(el("p", { class: "note" }, `The networks cannot take this argument: ${error.message}.`));
     return;
   }
-  while (!search.done) {
+  while (!search.ends()) {
     search.advance();
     yield;
   }
@@ -275,14 +274,16 @@ const lowest = (scores) => scores.reduce((best, z, i) => (z < scores[best] ? i :
 
 function showNetworks() {
   const step = stepShown();
+  byId("network").setAttribute("aria-busy", Boolean(search && !search.ends()));
+  byId("time").max = lastStep();
   byId("time").value = step;
   byId("time-value").textContent = step;
   if (!search || search.steps < 0) return;
+  byId("phase").textContent = describeStep(search, step);
   const chosen = chosenWorld();
-  const follows = decision ? !decision.refuting : null;
   for (const who of ["random", "guided"]) {
     const index = chosen?.who === who ? chosen.index : lowest(search[who].scores[step]);
-    panels[who].show(search, step, index, argument, follows);
+    panels[who].show(search, step, index, argument, follows());
   }
   const who = chosen?.who ?? "guided";
   const index = chosen?.index ?? lowest(search.guided.scores[step]);
@@ -296,7 +297,7 @@ function showNetworks() {
 }
 
 function setStep(step) {
-  state.step = step >= STEPS ? "" : String(Math.max(0, step));
+  state.step = step >= lastStep() ? "" : String(Math.max(0, step));
   showNetworks();
   remember();
 }
@@ -309,14 +310,13 @@ function stop() {
 
 function play() {
   if (playing) return stop();
-  if (reducedMotion()) return setStep(STEPS);
-  if (stepShown() >= STEPS) setStep(0);
+  if (reducedMotion()) return setStep(lastStep());
+  if (stepShown() >= lastStep()) setStep(0);
   byId("play").textContent = "❚❚ Pause";
   playing = setInterval(() => {
     setStep(stepShown() + 1);
-    if (stepShown() >= STEPS) stop();
-  }, FRAME);
-  return undefined;
+    if (stepShown() >= lastStep()) stop();
+  }, Math.min(FRAME, FILM / lastStep()));
 }
 
 // ---- exercises
@@ -324,10 +324,8 @@ function play() {
 function revealExercise(row) {
   document.body.classList.remove("unanswered");
   state.row = row;
-  showSequent();
+  table.show(argument); // anew, now that it has a height
   if (decision) showDecision(decision);
-  table.show(argument);
-  showRow();
   showNetworks();
   remember();
 }
@@ -370,7 +368,7 @@ byId("example").append(el("option", { value: "" }, `${examples.length} arguments
   ...Object.keys(data.examples).map((group) => el("optgroup", { label: group },
     examples.filter((example) => example.group === group).map(({ name }) => el("option", { value: name }, name)))));
 byId("example").addEventListener("change", (event) => event.target.value && take(named(event.target.value)));
-byId("split").append(...Object.entries(SPLITS).map(([value, text]) => el("option", { value }, text)));
+byId("split").append(...SPLITS.map((split) => el("option", {}, split)));
 byId("draw").addEventListener("click", () => {
   const pairs = data.samples[byId("split").value] ?? examples.map(({ a, b }) => [a, b]);
   const [a, b] = pairs[Math.floor(Math.random() * pairs.length)];
@@ -385,7 +383,7 @@ const copy = (id, text) => byId(id).addEventListener("click", async () => {
   setTimeout(() => (byId("copied").textContent = ""), 2000);
 });
 copy("copy-link", () => location.href.replace(/#.*/, "") + writeAddress(state));
-copy("copy-latex", () => sequentText(argument, decision ? !decision.refuting : null, "latex"));
+copy("copy-latex", () => sequentText(argument, follows(), "latex"));
 copy("copy-table", () => (argument.variables.length <= TABLE_VARIABLES ? table.latex(argument) : null));
 
 byId("mode-explore").addEventListener("click", () => update({ mode: "explore" }));
@@ -394,7 +392,7 @@ byId("mode-exercise").addEventListener("click", () => {
   exercise.next(state.kind);
 });
 byId("play").addEventListener("click", play);
-byId("step").addEventListener("click", () => (stop(), setStep(stepShown() >= STEPS ? 0 : stepShown() + 1)));
+byId("step").addEventListener("click", () => (stop(), setStep(stepShown() >= lastStep() ? 0 : stepShown() + 1)));
 byId("restart").addEventListener("click", () => (stop(), setStep(0)));
 byId("time").addEventListener("input", (event) => (stop(), setStep(Number(event.target.value))));
 byId("count").addEventListener("change", (event) => update({ worlds: event.target.value, world: "" }));

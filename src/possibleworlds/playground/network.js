@@ -4,11 +4,12 @@
 //   z = W_f [sat3(w, A), sat3(w, B)] + b_f, low where the world w refutes "A entails B"
 //   P(A entails B) = product of sigmoid(z) over worlds
 
-import { ARITY, isVariable, spans, variablesOf } from "./syntax.js";
+import { fold, isVariable, variablesOf } from "./syntax.js";
 
 export const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const OPERATORS = "~&|>";
 const MAX_NODES = 4000;
+const SEARCH = { descent_steps: 4, flips: 15 }; // where a network's settings do not say
 
 // Weights as they are in the page: the float32 arrays b1, f.bias, f.weight, w1, w4 in base64.
 export function readNetwork({ weights, settings }) {
@@ -20,31 +21,34 @@ export function readNetwork({ weights, settings }) {
   const [b1, bias, wf] = [take(4 * d), take(1)[0], take(2 * d)];
   const w1 = Array.from({ length: 7 }, () => take(d * d)); // of each slot: ~, & left, & right, ...
   const w4 = Array.from({ length: 26 }, () => take(k * d)); // of each variable
-  return { d, k, b1, bias, wf, w1, w4, ...settings };
+  return { d, k, b1, bias, wf, w1, w4, ...SEARCH, ...settings };
 }
 
 // The formula rewritten into the operators that the networks know: ~ & | >.
 export function basic(rpn) {
-  const starts = spans(rpn);
   const some = variablesOf(rpn)[0] ?? "p";
-  const constants = new Map([["1", [some, some, "~", "|"]], ["0", [some, some, "~", "&"]]]);
-  const out = [];
-  const todo = [rpn.length - 1];
-  while (todo.length) {
-    const place = todo.pop();
-    if (typeof place === "string") {
-      out.push(place);
-      continue;
-    }
-    const symbol = rpn[place];
-    const [right, left] = [place - 1, (starts[place - 1] ?? 0) - 1];
-    if (!(symbol in ARITY)) out.push(...(constants.get(symbol) ?? [symbol]));
-    else if (symbol === "~") todo.push("~", right);
-    else if (symbol === "=") todo.push("&", ">", left, right, ">", right, left);
-    else todo.push(symbol, right, left);
+  return fold(rpn, (symbol, [left = [], right = []]) => {
+    const out = symbol === "1" ? [some, some, "~", "|"]
+      : symbol === "0" ? [some, some, "~", "&"]
+        : symbol === "=" ? [...left, ...right, ">", ...right, ...left, ">", "&"] : [...left, ...right, symbol];
     if (out.length > MAX_NODES) throw new Error(`more than ${MAX_NODES.toLocaleString("en")} symbols once ↔ is written out`);
-  }
-  return out;
+    return out;
+  });
+}
+
+// The same with runs of & and of | as balanced trees, as the guided search takes them in Python.
+export function balanced(rpn) {
+  const joined = (op, parts) => {
+    if (parts.length === 1) return parts[0];
+    const half = Math.ceil(parts.length / 2);
+    return [...joined(op, parts.slice(0, half)), ...joined(op, parts.slice(half)), op];
+  };
+  const whole = ({ op, parts }) => joined(op, parts);
+  return whole(fold(basic(rpn), (symbol, operands) => {
+    const isRun = symbol === "&" || symbol === "|";
+    if (!isRun) return { parts: [[...operands.flatMap(whole), symbol]] };
+    return { op: symbol, parts: operands.flatMap((one) => (one.op === symbol ? one.parts : [whole(one)])) };
+  }));
 }
 
 // Which letter stands for which variable: its own name, or one that is still free.
@@ -57,9 +61,9 @@ export function lettersFor(variables) {
 
 // A pair as nodes to be evaluated in this order, equal sub-formulas only once.
 //
-// `places` says which node each place of A and of B is, where they need no rewriting.
-export function compile(a, b) {
-  const formulas = [basic(a), basic(b)]; // which may have a variable where there was none
+// `places` says which node each place of A and of B is, where `basic` left them as they are.
+export function compile(a, b, rewrite = basic) {
+  const formulas = [rewrite(a), rewrite(b)]; // which may have a variable where there was none
   const letters = lettersFor(variablesOf(...formulas));
   const [nodes, known] = [[], new Map()];
   const node = (op, left, right) => {
@@ -84,11 +88,16 @@ export function compile(a, b) {
   return { nodes, letters, a: inA.root, b: inB.root, places: [inA.places, inB.places] };
 }
 
-// out += x W, for W of d columns.
+// out += x W, for W of d columns, four at a time: sums in variables cost much less than in arrays.
 function addProduct(out, outAt, x, xAt, matrix, rows, d) {
-  for (let i = 0, m = 0; i < rows; i++) {
-    const value = x[xAt + i];
-    for (let j = 0; j < d; j++, m++) out[outAt + j] += value * matrix[m];
+  for (let j = 0; j < d; j += 4) {
+    let [s0, s1, s2, s3] = [0, 0, 0, 0];
+    for (let i = 0, m = j; i < rows; i++, m += d) {
+      const value = x[xAt + i];
+      s0 += value * matrix[m], s1 += value * matrix[m + 1];
+      s2 += value * matrix[m + 2], s3 += value * matrix[m + 3];
+    }
+    out[outAt + j] += s0, out[outAt + j + 1] += s1, out[outAt + j + 2] += s2, out[outAt + j + 3] += s3;
   }
 }
 
@@ -219,13 +228,13 @@ export const logSigmoid = (z) => (z < 0 ? z - Math.log1p(Math.exp(z)) : -Math.lo
 
 export const logProbability = (scores) => scores.reduce((sum, z) => sum + logSigmoid(z), 0);
 
-// Numbers uniform on [-1, 1] that a seed repeats (mulberry32).
-export function randomWorlds(seed, n, k) {
+// Numbers uniform on [0, 1) that a seed repeats (mulberry32).
+export function randomNumbers(seed, count) {
   let state = seed >>> 0;
-  return Float64Array.from({ length: n * k }, () => {
+  return Float64Array.from({ length: count }, () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let t = Math.imul(state ^ (state >>> 15), state | 1);
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 31 - 1;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   });
 }

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import possibleworlds
-from possibleworlds.data.exam import ENTAILMENTS
+from possibleworlds.data.exam import ENTAILMENTS, FALLACIES
 from possibleworlds.errors import UserError
 from possibleworlds.storage import write_text
 
@@ -28,19 +28,6 @@ CHECKPOINTS = files("possibleworlds") / "checkpoints"
 NETWORKS = ("possibleworldnet", "guidedworldnet")
 WEIGHTS = ("b1", "f.bias", "f.weight", "w1", "w4")
 """The arrays of a network, in the order in which the page reads them."""
-FALLACIES = [
-    ("affirming the consequent", "(p -> q) & q", "p"),
-    ("denying the antecedent", "(p -> q) & ~p", "~q"),
-    ("affirming a disjunct", "(p | q) & p", "~q"),
-    ("denying a conjunct", "~(p & q) & ~p", "q"),
-    ("converse of a conditional", "p -> q", "q -> p"),
-    ("inverse of a conditional", "p -> q", "~p -> ~q"),
-    ("from or to and", "p | q", "p & q"),
-    ("false dilemma", "(p -> r) & (q -> r)", "r"),
-    ("common cause", "(p -> q) & (p -> r)", "q -> r"),
-    ("weakening the antecedent", "p & q -> r", "p -> r"),
-]
-"""Names of the best known arguments that do not follow, beside the exam's entailments."""
 IMPORT = re.compile(r'^import .*? from "\./(\w+)\.js";\n', re.MULTILINE | re.DOTALL)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
 
@@ -48,7 +35,7 @@ EXPORT = re.compile(r"^export ", re.MULTILINE)
 def assemble() -> str:
     """Write the whole page, sources and weights together."""
     style, script = source("style.css"), "".join(bundle("main"))
-    policy = f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}"
+    policy = f"default-src 'none'; script-src {policy_hash(script)}; style-src {policy_hash(style)}"
     parts = {
         "POLICY": policy,
         "STYLE": f"<style>{style}</style>",
@@ -75,7 +62,7 @@ def bundle(module: str, done: set[str] | None = None) -> Iterator[str]:
     yield f"\n// {module}.js\n" + EXPORT.sub("", IMPORT.sub("", text))
 
 
-def digest(text: str) -> str:
+def policy_hash(text: str) -> str:
     """Name a script or style in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
@@ -88,7 +75,6 @@ def embedded(value: object) -> str:
 def page_data() -> dict[str, Any]:
     """Collect what the page holds beside its sources: networks, examples, pairs of each split."""
     return {
-        "version": possibleworlds.__version__,
         "networks": {name: network(name) for name in NETWORKS},
         "examples": {
             "Follows": [list(row) for row in ENTAILMENTS],

@@ -1,22 +1,28 @@
 // Both networks on one argument: random worlds drawn anew, and the same first worlds guided.
+//
+// As in Python, guided worlds take a few gradient steps and are then annealed, until one of them
+// refutes the argument or the budget is spent; the best world decides.
 
+import { cumulativeWeights, flipAll } from "./annealing.js";
 import { conjunction } from "./argument.js";
-import { compile, Evaluator, LETTERS, logProbability, randomWorlds, readLetter, roundWorlds } from "./network.js";
+import { balanced, compile, Evaluator, LETTERS, logProbability, readLetter, roundWorlds } from "./network.js";
 import { bitAt, judgeRows } from "./truth.js";
 
-export const STEPS = 24;
 const MAX_PARTS = 400; // so that a step takes a fraction of a second
 
 // One network's worlds after each step: what it says of each, and what is true of each.
 class Contestant {
-  constructor(argument, network, pair) {
-    Object.assign(this, { argument, network, pair, worlds: [], scores: [], refutes: [] });
-    this.evaluator = new Evaluator(network, pair);
+  // It searches with the one evaluator, and shows with the other what it takes each sub-formula for.
+  constructor(argument, network, searched, shown = searched) {
+    Object.assign(this, { argument, network, pair: shown, worlds: [], scores: [], refutes: [], flipped: [] });
+    this.evaluator = new Evaluator(network, searched);
+    this.reader = new Evaluator(network, shown);
   }
 
-  add(worlds) {
+  add(worlds, scores = this.evaluator.scores(worlds), flipped = null) {
     this.worlds.push(worlds);
-    this.scores.push(this.evaluator.scores(worlds));
+    this.scores.push(scores);
+    this.flipped.push(flipped); // the component of each world that was flipped, if it was
     this.refutes.push(this.check(roundWorlds(worlds, this.network)));
   }
 
@@ -39,49 +45,69 @@ class Contestant {
 
   // One world as an assignment, and what the network takes each node for in it.
   read(step, index) {
-    const { argument, network, pair, evaluator } = this;
+    const { argument, network, pair, reader } = this;
     const rounded = roundWorlds(this.worlds[step], network);
     const at = index * network.k;
-    const z = evaluator.score(rounded, at);
+    reader.score(rounded, at);
     const letters = argument.variables.map((name) => [name, LETTERS.indexOf(pair.letters.get(name))]);
     const numbers = new Map(letters.map(([name, letter]) => [name, this.worlds[step][at + (letter % network.k)]]));
-    const nodes = evaluator.readNodes();
     const assignment = new Map(letters.map(([name, letter]) => [name, readLetter(network, rounded, at, letter)]));
-    return { z, numbers, assignment, nodes, refutes: this.refutes[step][index] };
+    return { z: this.scores[step][index], numbers, assignment, nodes: reader.readNodes(), refutes: this.refutes[step][index] };
   }
 }
 
+const minimum = (numbers) => numbers.reduce((least, x) => Math.min(least, x), Infinity);
+
+// `draw(step, count)` gives as many numbers uniform on [0, 1), always the same for a step.
 export class Search {
-  constructor(argument, networks, n, seed) {
-    Object.assign(this, { n, seed });
-    const pair = compile(conjunction(argument.premises), argument.conclusion);
+  constructor(argument, networks, n, draw) {
+    Object.assign(this, { n, draw });
+    const sides = [conjunction(argument.premises), argument.conclusion];
+    const pair = compile(...sides);
     if (pair.nodes.length > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} different sub-formulas`);
     this.pair = pair;
     this.random = new Contestant(argument, networks.possibleworldnet, pair);
-    this.guided = new Contestant(argument, networks.guidedworldnet, pair);
+    this.guided = new Contestant(argument, networks.guidedworldnet, compile(...sides, balanced), pair);
+    const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
+    this.weights = cumulativeWeights(networks.guidedworldnet, letters);
+    this.descent = networks.guidedworldnet.descent_steps;
+    this.flips = networks.guidedworldnet.flips * letters.length; // at most
+    this.budget = n * (1 + this.descent + this.flips);
   }
 
   get steps() {
     return this.guided.worlds.length - 1; // done so far
   }
 
-  get done() {
-    return this.steps >= STEPS;
+  // Whether the search has ended by a step, the last if none is given: refuted, or out of budget.
+  ends(step = this.steps) {
+    return step >= this.descent + this.flips || (step >= this.descent && this.best(step) < 0);
   }
 
-  // Take one more step; each evaluates n more worlds.
+  // The lowest z after a step: of all worlds that annealing came through, or of this step's.
+  best(step) {
+    return minimum(this.guided.scores.slice(Math.min(step, this.descent), step + 1).map(minimum));
+  }
+
+  // Take one more step; each network evaluates n more worlds.
   advance() {
-    const step = this.guided.worlds.length;
-    const drawn = randomWorlds(1000 * this.seed + step, this.n, this.guided.network.k);
+    const { n, guided, draw, weights } = this;
+    const { k } = guided.network;
+    const step = this.steps + 1;
+    const numbers = draw(step, n * k + 2 * n);
+    const drawn = numbers.slice(0, n * k).map((u) => 2 * u - 1);
     this.random.add(drawn);
-    this.guided.add(step ? this.guided.evaluator.step(this.guided.worlds.at(-1)) : drawn);
+    if (step <= this.descent) return guided.add(step ? guided.evaluator.step(guided.worlds.at(-1)) : drawn);
+    const worlds = roundWorlds(guided.worlds.at(-1), guided.network);
+    const next = flipAll(guided.evaluator, worlds, guided.scores.at(-1), weights, numbers.slice(n * k), step - this.descent - 1);
+    return guided.add(next.worlds, next.scores, next.flipped);
   }
 
   // What a network has come to after a step, and how many worlds it had to evaluate.
   summary(who, step) {
     const { scores, refutes } = this[who];
     const first = refutes.findIndex((worlds) => worlds.includes(true));
-    const counted = who === "random" ? scores.slice(0, step + 1) : [scores[step]];
+    const counted = who === "random" ? scores.slice(0, step + 1) : [[this.best(step)]];
     const probability = Math.exp(counted.reduce((sum, z) => sum + logProbability(z), 0));
     const checked = (who === "random" ? refutes.slice(0, step + 1) : [refutes[step]]).flat();
     return {

@@ -170,6 +170,13 @@ export const isVariable = (symbol) => !(symbol in ARITY) && symbol !== "1" && sy
 // The variables of several formulas, in the order in which they first occur.
 export const variablesOf = (...formulas) => [...new Set(formulas.flat().filter(isVariable))];
 
+// What a formula comes to by `combine(symbol, what its operands come to)`, from the bottom up.
+export function fold(rpn, combine) {
+  const stack = [];
+  for (const symbol of rpn) stack.push(combine(symbol, stack.splice(stack.length - (ARITY[symbol] ?? 0))));
+  return stack[0];
+}
+
 // Where the sub-formula that ends at each place starts.
 export function spans(rpn, arities = ARITY) {
   const starts = [];

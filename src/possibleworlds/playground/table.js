@@ -21,21 +21,22 @@ export function tableOf({ premises, conclusion, variables }) {
   const rows = 2 ** variables.length;
   const words = Math.max(1, rows / 32);
   const values = tableColumns(variables, 0, words);
-  const columns = variables.map((name) => ({ text: name, kind: "variable", bits: values.get(name) }));
+  const columns = variables.map((name) => ({ rpn: [name], text: name, kind: "variable", bits: values.get(name) }));
   const possible = new Uint32Array(words).fill(0xffffffff);
   const known = new Set(variables);
   const add = (rpn, kind, title) => {
     const starts = spans(rpn);
     const bits = evaluatePlaces(rpn, values, words);
     rpn.slice(0, -1).forEach((symbol, place) => {
-      const text = toText(rpn.slice(starts[place], place + 1));
+      const part = rpn.slice(starts[place], place + 1);
+      const text = toText(part);
       if (isVariable(symbol) || known.has(text)) return;
       known.add(text);
-      columns.push({ text, kind: "part", bits: bits[place] });
+      columns.push({ rpn: part, text, kind: "part", bits: bits[place] });
     });
     const text = toText(rpn);
     known.add(text);
-    columns.push({ text, kind, title, bits: bits.at(-1) });
+    columns.push({ rpn, text, kind, title, bits: bits.at(-1) });
     return bits.at(-1);
   };
   premises.forEach((premise, i) => {
@@ -61,7 +62,6 @@ export class TableView {
     const { box } = this;
     box.replaceChildren();
     this.table = this.body = null;
-    if (argument === null) return;
     if (argument.variables.length > TABLE_VARIABLES) {
       const rows = number(2 ** argument.variables.length);
       box.append(el("p", { class: "note" }, `${rows} rows: tables of up to ${TABLE_VARIABLES} variables are shown.`));
@@ -144,13 +144,7 @@ export class TableView {
   // The table as a LaTeX tabular.
   latex(argument) {
     const { rows, variables, columns, verdict } = tableOf(argument);
-    const inLatex = new Map();
-    const remember = (rpn) => spans(rpn).forEach((start, place) => {
-      const part = rpn.slice(start, place + 1);
-      inLatex.set(toText(part), toText(part, "latex"));
-    });
-    [...argument.premises, argument.conclusion].forEach(remember);
-    const lines = [columns.map(({ text }) => `$${inLatex.get(text)}$`)];
+    const lines = [columns.map(({ rpn }) => `$${toText(rpn, "latex")}$`)];
     for (let i = 0; i < rows; i++) {
       const row = mirrored(i, variables.length);
       const cells = columns.map(({ bits }) => (bitAt(bits, row) ? "T" : "F"));

@@ -1,17 +1,16 @@
 // Syntax trees, each node coloured by its truth value in the chosen row or world.
 
 import { el, svg } from "./dom.js";
-import { ARITY, spans, toText } from "./syntax.js";
+import { ARITY, toText } from "./syntax.js";
 import { evaluatePlaces } from "./truth.js";
 
-const MAX_NODES_DRAWN = 400;
+const [MAX_NODES_DRAWN, MAX_HEIGHT] = [400, 1500];
 const [LEVEL, GAP, RADIUS] = [54, 12, 16];
 const WIDE = 560; // a tree that needs the whole width of the page
 const SIGN = { __proto__: null, "~": "¬", "&": "∧", "|": "∨", ">": "→", "=": "↔", "1": "⊤", "0": "⊥" };
 
 // Where each node of a formula goes: leaves from left to right, parents above the middle.
 export function layoutOf(rpn) {
-  const starts = spans(rpn);
   const nodes = [];
   const stack = [];
   let right = 0;
@@ -24,7 +23,7 @@ export function layoutOf(rpn) {
       x = right + half;
       right = x + half + GAP;
     }
-    nodes.push({ place, symbol, label, half, children, x, parent: -1, level: 0, start: starts[place] });
+    nodes.push({ place, symbol, label, half, children, x, parent: -1, level: 0, start: nodes[children[0]]?.start ?? place });
     for (const child of children) nodes[child].parent = place;
     stack.push(place);
   });
@@ -41,7 +40,8 @@ export function layoutOf(rpn) {
 class TreeView {
   constructor(rpn, title, tell) {
     Object.assign(this, { rpn, tell });
-    const { nodes, width, height } = layoutOf(rpn.length > MAX_NODES_DRAWN ? [] : rpn);
+    const layout = layoutOf(rpn.length > MAX_NODES_DRAWN ? [] : rpn);
+    const { nodes, width, height } = layout.height > MAX_HEIGHT ? layoutOf([]) : layout;
     this.nodes = nodes;
     const y = ({ level }) => level * LEVEL + RADIUS + 4;
     const edges = nodes.filter(({ parent }) => parent >= 0).map((node) => {
@@ -60,11 +60,11 @@ class TreeView {
     this.groups.at(-1)?.setAttribute("tabindex", "0");
     this.edges = edges;
     this.element = svg("svg", {
-      role: nodes.length ? "tree" : "img", "aria-label": title, width, height, viewBox: `0 0 ${width} ${height}`,
+      role: "tree", "aria-label": title, width, height, viewBox: `0 0 ${width} ${height}`,
     }, svg("g", { class: "edges", "aria-hidden": "true" }, edges), this.groups);
     this.width = width;
     this.element.style.minWidth = `${Math.round(0.5 * width)}px`; // smaller could not be read
-    if (!nodes.length) this.element.append(svg("text", { x: 4, y: 24 }, "too large to draw"));
+    if (!nodes.length) this.element = el("p", { class: "note" }, "too large to draw");
   }
 
   colour(values, judgements) {

@@ -3,7 +3,6 @@
 import { ARITY, variablesOf } from "./syntax.js";
 
 export const TABLE_VARIABLES = 12; // shown as a table
-export const SYNCHRONOUS_VARIABLES = 20; // decided at once
 export const DECIDED_VARIABLES = 26; // decided while one waits
 const BLOCK = 1 << 14; // rows that are evaluated together; the stack stays in the cache
 
@@ -134,8 +133,7 @@ export function* decide(premises, conclusion) {
 // The same in one go.
 export function decideNow(premises, conclusion) {
   const work = decide(premises, conclusion);
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
+  let step = work.next();
+  while (!step.done) step = work.next();
+  return step.value;
 }

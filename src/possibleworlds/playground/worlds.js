@@ -1,9 +1,9 @@
 // The networks at work: worlds as a heat map, what each says, and how the guided ones move.
 
+import { temperature } from "./annealing.js";
 import { inWords, judge } from "./argument.js";
 import { canvasOf, colour, el, number } from "./dom.js";
 import { LETTERS, roundWorlds } from "./network.js";
-import { STEPS } from "./search.js";
 
 const TITLES = { random: ["Random worlds", "possibleworldnet"], guided: ["Guided worlds", "guidedworldnet"] };
 const [GUTTER, STRIP, CHART] = [62, 14, 132];
@@ -37,13 +37,15 @@ export class Panel {
     const summary = search.summary(this.who, step);
     const says = summary.follows ? "follows" : "does not follow";
     const right = follows === null ? null : summary.follows === follows;
+    const luck = summary.follows || summary.refuting ? "" : ", but without a countermodel";
     this.verdict.replaceChildren("says ", el("strong", { class: summary.follows ? "true" : "false" }, says),
       ` with P = ${summary.probability.toFixed(4)} `,
-      right === null ? "" : el("span", { class: right ? "right" : "wrong" }, right ? "✓ right" : "✗ wrong"),
+      right === null ? "" : el("span", { class: right ? "right" : "wrong" }, right ? `✓ right${luck}` : "✗ wrong"),
       right === false && this.who === "random" && bare(argument) ? el("small", {}, " (it never saw a bare variable in training)") : "");
     const fact = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
     const first = summary.firstAfter === null ? (follows ? "there is none" : "none yet") : `after ${number(summary.firstAfter)}`;
-    this.facts.replaceChildren(fact("worlds evaluated", number(summary.evaluations)),
+    const budget = this.who === "guided" ? ` of up to ${number(search.budget)}` : "";
+    this.facts.replaceChildren(fact("worlds evaluated", number(summary.evaluations) + budget),
       fact("first countermodel", first),
       fact(this.who === "random" ? "countermodels so far" : "countermodels now",
         `${number(summary.refuting)} of ${number(summary.worlds)}`));
@@ -59,7 +61,7 @@ export class Panel {
   // Each world a column; the numbers that stand for the argument's variables first, and higher.
   drawMap() {
     const { search, who, step, world, argument } = this;
-    const { network, pair, worlds, scores, refutes } = search[who];
+    const { network, pair, worlds, scores, refutes, flipped } = search[who];
     const width = this.map.clientWidth || 320;
     const letters = argument.variables.map((name) => [name, LETTERS.indexOf(pair.letters.get(name)) % network.k]);
     const others = Array.from({ length: network.k }, (_, i) => i).filter((i) => !letters.some(([, at]) => at === i));
@@ -72,6 +74,7 @@ export class Panel {
     const [minus, zero, plus] = ["minus", "zero", "plus"].map((name) => channels(colour(name)));
     const shade = (value) => `rgb(${mix(zero, value < 0 ? minus : plus, Math.abs(value)).join(" ")})`;
     const gap = columnWidth > 5 ? 1 : 0.4;
+    context.strokeStyle = colour("ink");
     // Random worlds are drawn rounded; those that move are rounded where they arrive.
     const current = who === "random" ? roundWorlds(worlds[step], network) : worlds[step];
     for (let i = 0; i < search.n; i++) {
@@ -81,6 +84,7 @@ export class Panel {
       letters.forEach(([, component], row) => {
         context.fillStyle = shade(current[at + component]);
         cell(row * high, high - 1);
+        if (flipped[step]?.[i] === component) context.strokeRect(x + 0.5, row * high + 0.5, columnWidth - gap - 1, high - 2);
       });
       others.forEach((component, row) => {
         context.fillStyle = shade(0.55 * current[at + component]);
@@ -104,7 +108,6 @@ export class Panel {
     if (others.length) label(letters.length ? `+ ${others.length} more` : "26", top + (others.length * low) / 2);
     label("network", strips + STRIP / 2 - 1);
     label("exact", strips + 1.5 * STRIP - 1);
-    context.strokeStyle = colour("ink");
     context.lineWidth = 2;
     context.strokeRect(GUTTER + world * columnWidth - 1, 1, columnWidth + 1, strips + 2 * STRIP - 2);
   }
@@ -117,14 +120,14 @@ export class Panel {
     const all = [...search.random.scores, ...search.guided.scores];
     let [least, most] = [0, 0];
     for (const scores of all) for (const z of scores) [least, most] = [Math.min(least, z), Math.max(most, z)];
-    const x = (t) => GUTTER + 6 + ((width - GUTTER - 14) * t) / STEPS;
+    const x = (t) => GUTTER + 6 + ((width - GUTTER - 14) * t) / Math.max(1, search.steps);
     const y = (z) => 8 + ((CHART - 30) * (most - z)) / (most - least || 1);
     context.fillStyle = colour("against");
     context.fillRect(GUTTER, y(0), width - GUTTER, CHART - 18 - y(0));
     const { scores, refutes } = search[who];
     const last = refutes.at(-1);
     for (let i = 0; i < search.n; i++) {
-      context.globalAlpha = i === world ? 1 : 0.4;
+      context.globalAlpha = i === world ? 1 : 0.35;
       context.lineWidth = i === world ? 2.5 : 1;
       if (who === "guided") {
         context.strokeStyle = colour(last[i] ? "false" : "true");
@@ -157,8 +160,10 @@ export class Panel {
     context.fillText("for it", GUTTER - 6, Math.max(14, y(most / 2) + 4));
     context.fillText("against it", GUTTER - 6, Math.min(CHART - 20, y(least / 2) + 4));
     context.textAlign = "center";
-    const name = who === "guided" ? "step" : "draw";
-    for (const t of [0, 6, 12, 18, 24]) context.fillText(t ? t : `${name} 0`, x(t) + (t ? (t === 24 ? -4 : 0) : 12), CHART - 4);
+    const spacing = [1, 2, 5, 10, 20, 50, 100].find((size) => search.steps <= 6 * size);
+    for (let t = 0; t <= search.steps; t += spacing) {
+      context.fillText(t || (who === "guided" ? "step 0" : "draw 0"), x(t) + (t ? Math.min(0, width - 10 - x(t)) : 12), CHART - 4);
+    }
     const against = scores[step].filter((z) => z < 0).length;
     this.chart.setAttribute("aria-label", `${TITLES[who][0]} after step ${step}: ${against} of ${search.n} speak against it`);
   }
@@ -177,6 +182,17 @@ export class Panel {
     event.preventDefault();
     this.choose(Math.max(0, Math.min(n - 1, this.world + moves[event.key])));
   }
+}
+
+// What the guided network does in a step, and why it stops.
+export function describeStep(search, step) {
+  const { descent, flips, n, guided } = search;
+  const kept = guided.flipped[step]?.filter((component) => component !== null).length;
+  const what = !step ? "Both start from the same random worlds."
+    : step <= descent ? `Gradient step ${step} of ${descent}: each guided world moves down z.`
+      : `Flip ${step - descent} of up to ${flips} at temperature ${temperature(step - descent - 1).toFixed(2)}: ${kept} of ${n} kept.`;
+  const end = search.best(step) < 0 ? "A world speaks against it: the search ends." : "The budget is spent: no world speaks against it.";
+  return search.ends(step) ? `${what} ${end}` : what;
 }
 
 // The chosen world in words: read as an assignment, and what is true of it.

@@ -9,7 +9,7 @@ from possibleworlds.report.cells import network_cell, table
 from possibleworlds.report.figures import Axis, Point, by_family, log_axis, network_line
 from possibleworlds.report.material import TESTS, Material
 from possibleworlds.report.page import Cell, Part, Picture, code, text
-from possibleworlds.report.runs import Group, SeedMean
+from possibleworlds.report.runs import RunGroup, SeedMean
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PermutationRow:
     paper_gain: list[float] | None  # from and to, where the paper names it
 
 
-def permutation_row(off: Group, on: Group) -> PermutationRow:
+def permutation_row(off: RunGroup, on: RunGroup) -> PermutationRow:
     """Compare a network trained without and with symbol permutation."""
     gains: dict[str, Gain] = {}
     for key in on.accuracy:
@@ -82,10 +82,10 @@ def gain_cell(gain: Gain | None) -> Cell:
     if gain is None:
         return Cell("")
     details = (f"± {100 * gain.half_width:.1f}",) if gain.half_width else ()
-    return Cell(f"{100 * gain.difference:+.1f}", gain.difference, details)
+    return Cell(f"{100 * gain.difference:+.1f}".replace("-", "−"), gain.difference, details)
 
 
-def curves_section(groups: Sequence[Group]) -> list[Part]:
+def curves_section(groups: Sequence[RunGroup]) -> list[Part]:
     """Show learning curves, by data and by time."""
     if not groups:
         return [text("no learning curves")]

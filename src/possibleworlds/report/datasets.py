@@ -19,7 +19,7 @@ from possibleworlds.report.material import DataFolder, Material
 from possibleworlds.report.page import Cell, Part, Table, code, text
 from possibleworlds.report.runs import place_in
 
-SPLITS = tuple(paper.TABLE_1)
+ALL_SPLITS = tuple(paper.TABLE_1)
 BIAS_ROWS = 50_000
 """As many rows as in the paper's Tables 3 and 4, since chi-squared grows with them."""
 
@@ -38,7 +38,7 @@ def data_row(folder: DataFolder) -> DataRow:
     """Compute Table 1 for a folder, and the bias tables for the start of its training data."""
     files = {
         file.stem: file
-        for file in sorted(folder.files, key=lambda file: place_in(SPLITS, file.stem))
+        for file in sorted(folder.files, key=lambda file: place_in(ALL_SPLITS, file.stem))
     }
     lines = {
         name: as_in_table_1(name, split_statistics(read_pairs(file)))._asdict()
@@ -65,7 +65,8 @@ def table_1(rows: Sequence[DataRow]) -> Table:
     """Put the paper's Table 1 beside ours."""
     lines: list[list[Cell]] = []
     for split in sorted(
-        {split for row in rows for split in row.table_1}, key=lambda split: place_in(SPLITS, split)
+        {split for row in rows for split in row.table_1},
+        key=lambda split: place_in(ALL_SPLITS, split),
     ):
         sources: list[tuple[str, Iterable[float], bool]] = [
             (row.name, row.table_1[split].values(), False) for row in rows if split in row.table_1
@@ -88,7 +89,7 @@ def bias_parts(row: DataRow, biases: FileStatistics) -> list[Part]:
         for i, side in enumerate(SIDES):
             theirs = published.get(name, ())[4 * i :][:4]
             if name == NEW_VARIABLES and side == "B":
-                theirs = paper.NEW_VARIABLES.get(row.method, ())
+                theirs = paper.NEW_VARIABLES_IN_B.get(row.method, ())
             ours = sides.get(side)
             line += (
                 [*map(number, ours.means), number(ours.chi_squared, 1)] if ours else [Cell("")] * 3

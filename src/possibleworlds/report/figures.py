@@ -115,7 +115,7 @@ def accuracy_axis(lines: Iterable[Line]) -> Axis:
     return Axis("accuracy, %", low, 100.0, ticks)
 
 
-def short(value: float) -> str:
+def tick_text(value: float) -> str:
     """Write a number at an axis."""
     return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
 
@@ -125,7 +125,7 @@ def path(kind: str, places: Iterable[tuple[float, float]]) -> str:
     return f'<path class="{kind}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in places)}"/>'
 
 
-def label(kind: str, x: float, y: float, text: str) -> str:
+def svg_text(kind: str, x: float, y: float, text: str) -> str:
     """Write at a place."""
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escaped(text)}</text>'
 
@@ -151,7 +151,7 @@ class Panel:
     ) -> str:
         """Draw lines, with others faint and without names; the background is shaded up to x."""
         x_axis, y_axis = self.x_axis, self.y_axis
-        parts = [label("title", LEFT, 14, title)]
+        parts = [svg_text("title", LEFT, 14, title)]
         if shaded_to is not None:
             width = self.place(min(shaded_to, x_axis.high), y_axis.low)[0] - LEFT
             size = f'width="{width:.1f}" height="{BOTTOM - TOP}"'
@@ -160,11 +160,11 @@ class Panel:
             y = self.place(x_axis.low, tick)[1]
             kind = "grid chance" if tick == CHANCE and not y_axis.log else "grid"
             parts.append(path(kind, [(LEFT, y), (RIGHT, y)]))
-            parts.append(label("tick", LEFT - 5, y + 4, short(tick)))
+            parts.append(svg_text("tick", LEFT - 5, y + 4, tick_text(tick)))
         for tick in x_axis.ticks:
             x = self.place(tick, y_axis.low)[0]
-            parts.append(label("tick x", x, BOTTOM + 14, short(tick)))
-        parts.append(label("axis", (LEFT + RIGHT) / 2, HEIGHT - 8, x_axis.label))
+            parts.append(svg_text("tick x", x, BOTTOM + 14, tick_text(tick)))
+        parts.append(svg_text("axis", (LEFT + RIGHT) / 2, HEIGHT - 8, x_axis.label))
         for line in context:
             parts.append(path("context", [self.place(p.x, p.y) for p in line.points]))
         ends = [self.place(line.points[-1].x, line.points[-1].y)[1] for line in lines]
@@ -190,9 +190,9 @@ class Panel:
             title = f"<title>{escaped(hint)}</title>"
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4">{title}</circle>')
             if i % step == 0:
-                parts.append(label("value", x, y - 7, f"{point.y:.1f}"))
+                parts.append(svg_text("value", x, y - 7, f"{point.y:.1f}"))
         parts.append(path("leader", [places[-1], (RIGHT + 5, name_y)]))
-        parts.append(label("name", RIGHT + 8, name_y + 4, line.name))
+        parts.append(svg_text("name", RIGHT + 8, name_y + 4, line.name))
         opacity = "" if line.opacity == 1 else f' opacity="{line.opacity:.2f}"'
         return f'<g class="line {line.kind}"{opacity}>{"".join(parts)}</g>'
 

@@ -12,7 +12,7 @@ from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS
 from possibleworlds.report import runs
-from possibleworlds.report.runs import POSSIBLEWORLDNET, Group, Run
+from possibleworlds.report.runs import POSSIBLEWORLDNET, Run, RunGroup
 from possibleworlds.training.evaluations import digest, evaluation_key, split_key
 
 TESTS = tuple(name for name in SPLITS if name != "validate")
@@ -87,15 +87,15 @@ class Material:
         return most_common[0][0] if most_common else ""
 
     @cached_property
-    def one_each(self) -> list[Group]:
+    def one_each(self) -> list[RunGroup]:
         """One group for each network, for the figures: on the data that most share."""
-        kept: dict[str, Group] = {}
+        kept: dict[str, RunGroup] = {}
         for group in sorted(self.groups, key=lambda group: group.data_key != self.common_data):
             kept.setdefault(group.model, group)
         return [group for group in self.groups if group in kept.values()]
 
     @property
-    def possibleworldnet(self) -> Group | None:
+    def possibleworldnet(self) -> RunGroup | None:
         """The selected PossibleWorldNet."""
         return next((g for g in self.one_each if g.model == POSSIBLEWORLDNET), None)
 
@@ -143,8 +143,8 @@ def find_data(folders: Sequence[Path], data: Sequence[Path]) -> list[DataFolder]
     beside = [path for folder in folders for path in runs.folders_with(folder, MANIFEST)]
     distinct = {path.resolve(): path for path in (*beside, *data)}
     manifests = [read_manifest(p) if (p / MANIFEST).exists() else {} for p in distinct.values()]
-    found = zip(distinct.values(), manifests, strict=True)
-    return [DataFolder(path, data_files([path]), manifest) for path, manifest in found]
+    pairs = zip(distinct.values(), manifests, strict=True)
+    return [DataFolder(path, data_files([path]), manifest) for path, manifest in pairs]
 
 
 def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from string import Template
 PLAYGROUND = "playground.html"
 WIDTH, HEIGHT = 328, 232
 """The size of a drawing."""
-COLUMNS = 2
+DRAWINGS_ABREAST = 2
 """Drawings side by side in a figure of the Markdown page."""
 
 
@@ -67,10 +67,10 @@ class Picture:
         """Write all drawings as one file that needs no style sheet beside it."""
         parts = []
         for i, drawing in enumerate(self.drawings):
-            place = f'x="{i % COLUMNS * WIDTH}" y="{i // COLUMNS * HEIGHT}"'
+            place = f'x="{i % DRAWINGS_ABREAST * WIDTH}" y="{i // DRAWINGS_ABREAST * HEIGHT}"'
             size = f'width="{WIDTH}" height="{HEIGHT}"'
             parts.append(drawing.replace("<svg", f"<svg {place} {size}", 1))
-        across, down = min(COLUMNS, len(parts)), -(-len(parts) // COLUMNS)
+        across, down = min(DRAWINGS_ABREAST, len(parts)), -(-len(parts) // DRAWINGS_ABREAST)
         box = f'viewBox="0 0 {across * WIDTH} {down * HEIGHT}"'
         content = f"<style>{asset('figures.css')}</style>{''.join(parts)}"
         return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{content}</svg>\n'
@@ -100,7 +100,7 @@ def text(name: str, /, **values: object) -> str:
     return " ".join(paragraphs[name].split()).format(**values)
 
 
-def printable(text: str, keep: str = "") -> str:
+def escape_controls(text: str, keep: str = "") -> str:
     """Write control characters, such as line breaks in names of files, as escapes."""
     escapes = {c: c.encode("unicode_escape").decode() for c in text if not c.isprintable()}
     return "".join(c if c in keep else escapes.get(c, c) for c in text)
@@ -108,12 +108,12 @@ def printable(text: str, keep: str = "") -> str:
 
 def escaped(text: str) -> str:
     """Write plain text in HTML or SVG."""
-    return escape(printable(text))
+    return escape(escape_controls(text))
 
 
 def code(text: str) -> str:
     """Quote a text from elsewhere as code; it cannot end the quotation."""
-    return f"`{printable(text).replace('`', 'ˋ')}`"
+    return f"`{escape_controls(text).replace('`', 'ˋ')}`"
 
 
 def listed(texts: Sequence[str]) -> str:
@@ -173,7 +173,7 @@ def html_part(part: Part) -> str:
         html = f'<div class="wide">{table}</div>\n'
         return folded(part.title, html) if part.title else html
     if isinstance(part, Code):
-        text = escape(printable(part.text, keep="\n"))
+        text = escape(escape_controls(part.text, keep="\n"))
         return folded(part.title, f"<pre>{text}</pre>")
     if isinstance(part, Picture):
         caption = f"<figcaption>{escaped(part.caption)}</figcaption>"
@@ -204,7 +204,7 @@ def to_html(title: str, sections: Sections) -> str:
 
 def markdown_text(text: str) -> str:
     """Escape plain text, so that neither Markdown nor HTML in it means anything."""
-    return re.sub(r"([\\`*_\[\]<>|#!&~$])", r"\\\1", printable(text))
+    return re.sub(r"([\\`*_\[\]<>|#!&~$])", r"\\\1", escape_controls(text))
 
 
 def markdown_cell(cell: Cell) -> str:
@@ -224,7 +224,7 @@ def markdown_part(part: Part) -> str:
         title = f"{markdown_text(part.title)}\n\n" if part.title else ""
         return title + "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
     if isinstance(part, Code):
-        text = printable(part.text, keep="\n")
+        text = escape_controls(part.text, keep="\n")
         fence = "`" * (1 + max(2, *map(len, re.findall("`*", text))))
         return f"{markdown_text(part.title)}\n\n{fence}console\n{text}\n{fence}"
     if isinstance(part, Picture):

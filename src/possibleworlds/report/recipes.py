@@ -58,15 +58,20 @@ def changed_settings(run: Run) -> dict[str, Any]:
 
 def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
     """Write the commands that evaluate a run as it was, one for each number of worlds."""
+    return [
+        join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", str(n)] if n else [])])
+        for n, files in sorted(evaluated_files(run, folders).items())
+    ]
+
+
+def evaluated_files(run: Run, folders: Sequence[DataFolder]) -> dict[int, list[str]]:
+    """List the files that a run was evaluated on, by the number of worlds; 0 if it has none."""
     paths = {evaluation_key(file): str(file) for folder in folders for file in folder.files}
     files_by_worlds: dict[int, list[str]] = {}
     for key in sorted(run.evaluations):
         name, worlds = split_key(key)
         files_by_worlds.setdefault(int(worlds or 0), []).append(paths.get(name, f"{name}.txt"))
-    return [
-        join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", str(n)] if n else [])])
-        for n, files in sorted(files_by_worlds.items())
-    ]
+    return files_by_worlds
 
 
 def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
@@ -98,9 +103,15 @@ def repeat_section(material: Material) -> list[Part]:
     for folder in material.folders:
         if made_by := generate_command(folder, material.folders):
             lines = [f"# {file} {sha}" for file, sha in folder.fingerprint.items()]
-            parts.append(Code(f"data: {folder.name}", "\n".join([*lines, made_by])))
+            code_lines = "\n".join([*lines, made_by])
+            parts.append(Code(f"data: {folder.name}", by_name(code_lines, material.folders)))
     for run in material.used:
         record, metrics = run.record, run.metrics
+        if not record.torch:  # a language model, which was not trained here
+            words = ["possibleworlds", "evaluate", "--endpoint", "URL", "--model", record.model]
+            line = join([*words, *evaluated_files(run, material.folders).get(0, [])])
+            parts.append(Code(record.model, f"# version {record.version}\n{line}"))
+            continue
         lines = [
             f"# version {record.version}, torch {record.torch}, {duration(metrics['seconds'])}; "
             f"step {metrics['best_step']:,} of {metrics['step']:,} was kept, "
@@ -111,5 +122,13 @@ def repeat_section(material: Material) -> list[Part]:
             *evaluate_commands(run, material.folders),
         ]
         title = f"{record.model}, seed {record.seed}: {run.path.name}"
-        parts.append(Code(title, "\n".join(lines)))
+        parts.append(Code(title, by_name("\n".join(lines), material.folders)))
     return parts
+
+
+def by_name(commands: str, folders: Sequence[DataFolder]) -> str:
+    """Replace the paths of data folders, which only this machine has, by their names."""
+    names = {str(folder.path): folder.name for folder in folders if folder.path.is_absolute()}
+    for path in sorted(names, key=len, reverse=True):  # one may begin with another
+        commands = commands.replace(path, names[path])
+    return commands

@@ -16,7 +16,7 @@ from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.report import comparisons, datasets, recipes, results, sizes, summary, worlds
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.page import Picture, Sections, to_html, to_markdown
-from possibleworlds.report.runs import Group
+from possibleworlds.report.runs import RunGroup
 from possibleworlds.storage import write_text
 from possibleworlds.training.evaluations import (
     EvaluationTask,
@@ -37,7 +37,7 @@ def pending_evaluations(material: Material) -> list[EvaluationTask]:
 
     files = [file for folder in material.test_folders for file in folder.splits]
     permuted = [group for pair in material.permutation_pairs for group in pair]
-    needed: list[tuple[list[Group], list[Path], int | None]] = [
+    needed: list[tuple[list[RunGroup], list[Path], int | None]] = [
         (material.groups, files, None),
         (permuted, called(["test_easy"], files), None),
     ]
@@ -63,7 +63,7 @@ def evaluate_and_store(task: EvaluationTask) -> None:
     store(task, evaluate_task(task))
 
 
-def evaluate(
+def evaluate_tasks(
     tasks: Sequence[EvaluationTask],
     workers: int,
     stop: Callable[[], bool],
@@ -89,13 +89,13 @@ def write_report(request: ReportRequest, out: Path, log: Callable[[str], None]) 
     for part in (part for parts in sections.values() for part in parts):
         if isinstance(part, Picture):
             write_text(out / part.file, part.svg())
-    write_text(out / "report.json", json.dumps(numbers, indent=1, default=plain) + "\n")
+    write_text(out / "report.json", json.dumps(numbers, indent=1, default=row_values) + "\n")
     write_text(out / "report.md", to_markdown(TITLE, sections))
     write_text(out / PAGE, to_html(TITLE, sections))
     return out / PAGE
 
 
-def plain(value: Any) -> dict[str, Any]:
+def row_values(value: Any) -> dict[str, Any]:
     """Give a row of a table as JSON values."""
     return as_json(value) if isinstance(value, FileStatistics) else vars(value)
 

@@ -11,7 +11,7 @@ from possibleworlds.paper import SPLITS, TABLE_2
 from possibleworlds.report.cells import as_cell, best_of_columns, network_cell, table, time_cell
 from possibleworlds.report.material import Material
 from possibleworlds.report.page import PLAYGROUND, Cell, Part, Table, code, listed, text
-from possibleworlds.report.runs import Group, SeedMean
+from possibleworlds.report.runs import RunGroup, SeedMean
 from possibleworlds.report.worlds import USUAL_ROWS, SamplingRow
 from possibleworlds.training.evaluations import MOST_ERRORS, digest, evaluation_key
 
@@ -34,7 +34,7 @@ class ResultRow:
     pairs_per_second: SeedMean
 
 
-def result_row(group: Group, material: Material) -> ResultRow:
+def result_row(group: RunGroup, material: Material) -> ResultRow:
     """Put the accuracies of a group beside the paper's."""
     paper = {split: percent / 100 for split, percent in TABLE_2.get(group.model, {}).items()}
     return ResultRow(
@@ -128,7 +128,7 @@ class ErrorRow:
     entails: bool  # what is true, not what the network said
 
 
-def error_rows(group: Group, material: Material) -> list[ErrorRow]:
+def error_rows(group: RunGroup, material: Material) -> list[ErrorRow]:
     """List the shortest pairs of the test sets that a network got wrong."""
     shortest: list[tuple[int, str, Pair]] = []
     for file in (file for folder in material.test_folders for file in folder.files):

@@ -79,7 +79,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Group:
+class RunGroup:
     """Runs that differ in nothing but the seed."""
 
     runs: list[Run]
@@ -199,17 +199,17 @@ def settings_of(record: RunRecord, path: Path) -> dict[str, Any]:
     return settings
 
 
-def grouped(runs: Iterable[Run]) -> list[Group]:
+def grouped(runs: Iterable[Run]) -> list[RunGroup]:
     """Put runs together that differ in the seed alone, one for each seed."""
     groups: dict[str, dict[int, Run]] = {}
     for run in runs:
         groups.setdefault(run.identity(), {}).setdefault(run.record.seed, run)
-    return [Group([by_seed[seed] for seed in sorted(by_seed)]) for by_seed in groups.values()]
+    return [RunGroup([by_seed[seed] for seed in sorted(by_seed)]) for by_seed in groups.values()]
 
 
-def select(runs: Iterable[Run]) -> list[Group]:
+def select(runs: Iterable[Run]) -> list[RunGroup]:
     """Select settings for each network and training data (experiments/selection.py)."""
-    candidates: dict[tuple[str, str], list[Group]] = {}
+    candidates: dict[tuple[str, str], list[RunGroup]] = {}
     for group in grouped(run for run in runs if run.selected and run.side == "both"):
         candidates.setdefault((group.model, group.data_key), []).append(group)
     return [
@@ -218,22 +218,22 @@ def select(runs: Iterable[Run]) -> list[Group]:
     ]
 
 
-def series(runs: Iterable[Run], setting: str) -> list[list[Group]]:
+def series(runs: Iterable[Run], setting: str) -> list[list[RunGroup]]:
     """Put groups together that differ in one setting alone, in its order."""
-    alike: dict[str, list[Group]] = {}
+    alike: dict[str, list[RunGroup]] = {}
     for group in grouped(runs):
         alike.setdefault(group.first.identity(without=setting), []).append(group)
     return [sorted(groups, key=lambda g: g.first.settings[setting]) for groups in alike.values()]
 
 
-def best_validation(groups: Iterable[Group]) -> float:
+def best_validation(groups: Iterable[RunGroup]) -> float:
     """Find the best mean accuracy on validation data."""
     return max(group.validation.mean for group in groups)
 
 
-def permutation_pairs(runs: Iterable[Run]) -> list[list[Group]]:
+def permutation_pairs(runs: Iterable[Run]) -> list[list[RunGroup]]:
     """Find, for each network, groups without and with symbol permutation and otherwise equal."""
-    best: dict[str, list[Group]] = {}
+    best: dict[str, list[RunGroup]] = {}
     for pair in series((run for run in runs if run.side == "both"), "permute_symbols"):
         kept = best.get(pair[0].model, [])
         if len(pair) == 2 and (not kept or best_validation(pair) > best_validation(kept)):
@@ -241,8 +241,8 @@ def permutation_pairs(runs: Iterable[Run]) -> list[list[Group]]:
     return list(best.values())
 
 
-def worlds_series(runs: Iterable[Run]) -> list[Group]:
+def worlds_series(runs: Iterable[Run]) -> list[RunGroup]:
     """Find the largest set of groups that differ in the number of worlds alone, in its order."""
-    found = series((run for run in runs if run.record.model == POSSIBLEWORLDNET), "worlds")
-    largest = max(found, key=lambda groups: (len(groups), best_validation(groups)), default=[])
+    by_worlds = series((run for run in runs if run.record.model == POSSIBLEWORLDNET), "worlds")
+    largest = max(by_worlds, key=lambda groups: (len(groups), best_validation(groups)), default=[])
     return largest if len(largest) > 1 else []

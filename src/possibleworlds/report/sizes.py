@@ -8,7 +8,7 @@ from possibleworlds.report.cells import as_cell, best_of_columns, network_cell, 
 from possibleworlds.report.figures import Point, by_family, linear_axis, network_line
 from possibleworlds.report.material import TESTS, Material
 from possibleworlds.report.page import Cell, Part, Picture, Table, code, text
-from possibleworlds.report.runs import Group
+from possibleworlds.report.runs import RunGroup
 from possibleworlds.training.evaluation import interval
 
 BIN_WIDTHS = {"variables": 5, "operators": 10}
@@ -41,7 +41,7 @@ class SizeRow:
     bins: dict[str, list[SizeBin]]  # by variables, and by operators
 
 
-def size_rows(groups: Iterable[Group]) -> list[SizeRow]:
+def size_rows(groups: Iterable[RunGroup]) -> list[SizeRow]:
     """Compute accuracy by variables and operators of a pair, over the test sets of each folder."""
     return [
         SizeRow(group.model, source, {size: pooled(group, source, size) for size in BIN_WIDTHS})
@@ -50,7 +50,7 @@ def size_rows(groups: Iterable[Group]) -> list[SizeRow]:
     ]
 
 
-def pooled(group: Group, source: str, size: str) -> list[SizeBin]:
+def pooled(group: RunGroup, source: str, size: str) -> list[SizeBin]:
     """Pool rows of the test sets of a folder, and the accuracy of all runs, by size of a pair."""
     keys = [f"{source}/{split}" for split in TESTS if f"{source}/{split}" in group.accuracy]
     bins = []
@@ -60,22 +60,22 @@ def pooled(group: Group, source: str, size: str) -> list[SizeBin]:
             bins.append(SizeBin(int(low), int(high or low), part["rows"], part["accuracy"]))
     runs = len(group.runs)
     # Rounded up, as runs may have been evaluated on different files of one name.
-    return [SizeBin(b.low, b.high, -(-b.rows // runs), b.accuracy) for b in merged(bins)]
+    return [SizeBin(b.low, b.high, -(-b.rows // runs), b.accuracy) for b in merge_bins(bins)]
 
 
-def joined(bins: Sequence[SizeBin]) -> SizeBin:
+def join_bins(bins: Sequence[SizeBin]) -> SizeBin:
     """Put bins together."""
     rows = sum(part.rows for part in bins)
     correct = sum(part.rows * part.accuracy for part in bins)
     return SizeBin(bins[0].low, max(part.high for part in bins), rows, correct / rows)
 
 
-def merged(bins: Iterable[SizeBin], width: int = 1) -> list[SizeBin]:
+def merge_bins(bins: Iterable[SizeBin], width: int = 1) -> list[SizeBin]:
     """Put together bins that begin in the same range of sizes, of some width."""
     ranges: dict[int, list[SizeBin]] = {}
     for part in bins:
         ranges.setdefault(part.low // width, []).append(part)
-    return [joined(ranges[start]) for start in sorted(ranges)]
+    return [join_bins(ranges[start]) for start in sorted(ranges)]
 
 
 def wide_enough(bins: Iterable[SizeBin]) -> list[SizeBin]:
@@ -83,9 +83,9 @@ def wide_enough(bins: Iterable[SizeBin]) -> list[SizeBin]:
     wide: list[SizeBin] = []
     for part in bins:
         small = wide and wide[-1].rows < FEWEST_ROWS
-        wide.append(joined([wide.pop(), part]) if small else part)
+        wide.append(join_bins([wide.pop(), part]) if small else part)
     if len(wide) > 1 and wide[-1].rows < FEWEST_ROWS:
-        wide[-2:] = [joined(wide[-2:])]
+        wide[-2:] = [join_bins(wide[-2:])]
     return wide
 
 
@@ -100,7 +100,8 @@ def size_section(rows: Sequence[SizeRow], material: Material) -> list[Part]:
     parts: list[Part] = []
     for size in BIN_WIDTHS:
         caption = f"Accuracy in percent by {size} of a pair, all test sets of {source} together."
-        parts.append(Picture(f"by-{size}", caption + note, draw(rows, size, largest.get(size))))
+        drawings = draw_sizes(rows, size, largest.get(size))
+        parts.append(Picture(f"by-{size}", caption + note, drawings))
     return parts + [size_table(rows, size) for size in BIN_WIDTHS]
 
 
@@ -118,7 +119,7 @@ def largest_in_training(material: Material) -> dict[str, int]:
 def size_table(rows: Sequence[SizeRow], size: str) -> Table:
     """Show a line for each network, a column for each range of sizes."""
     by_label = [
-        {part.label: part for part in wide_enough(merged(row.bins[size], BIN_WIDTHS[size]))}
+        {part.label: part for part in wide_enough(merge_bins(row.bins[size], BIN_WIDTHS[size]))}
         for row in rows
     ]
     columns = {label: part for bins in by_label for label, part in bins.items()}
@@ -130,7 +131,7 @@ def size_table(rows: Sequence[SizeRow], size: str) -> Table:
     return table([size, *heads], lines)
 
 
-def draw(rows: Sequence[SizeRow], size: str, largest: int | None) -> list[str]:
+def draw_sizes(rows: Sequence[SizeRow], size: str, largest: int | None) -> list[str]:
     """Draw accuracy by the size of a pair, and where training ends."""
 
     def point(part: SizeBin) -> Point:

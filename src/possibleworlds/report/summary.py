@@ -44,7 +44,7 @@ def summarise(results: Sequence[ResultRow], sampling: Iterable[SamplingRow]) -> 
     ]
 
 
-def percent(accuracy: float) -> str:
+def in_percent(accuracy: float) -> str:
     """Write an accuracy."""
     return f"{100 * accuracy:.1f} %"
 
@@ -72,12 +72,12 @@ def best_network(rows: Accuracies, source: str) -> Iterator[str]:
         networks=len(rows),
         first=code(first),
         source=code(source),
-        mean=percent(best),
+        mean=in_percent(best),
         sets=listed([short(split) for split in common]),
-        lowest=percent(on[worst].mean),
+        lowest=in_percent(on[worst].mean),
         worst=short(worst),
         second=code(second),
-        mean_of_second=percent(next_best),
+        mean_of_second=in_percent(next_best),
     )
 
 
@@ -115,8 +115,8 @@ def families(rows: Accuracies) -> Iterator[str]:
             if split != "test_exam" and any(split in on for on in own)
         }
         if len(best) > 1 and TESTS[0] in best and family != OTHERS:
-            worst = min(best, key=best.__getitem__)
-            fall = f"from {100 * best[TESTS[0]]:.1f} to {percent(best[worst])}"
+            worst = min((split for split in best if split != TESTS[0]), key=best.__getitem__)
+            fall = f"from {100 * best[TESTS[0]]:.1f} to {in_percent(best[worst])}"
             falls.append(f"{fall} for the best {singular} ({short(worst)})")
     if falls:
         yield text("families", first=short(TESTS[0]), falls=listed(falls))
@@ -126,8 +126,8 @@ def random_rows(rows: dict[str, SamplingRow]) -> Iterator[str]:
     """Compare random rows of the truth table with the network that has as many worlds."""
     own = [(short(split), rows[split]) for split in SAMPLED_SPLITS if split in rows]
     if own:
-        sampled = listed([f"{percent(row.sampling)} on {split}" for split, row in own])
-        network = [f"{percent(r.network.mean)} on {split}" for split, r in own if r.network]
+        sampled = listed([f"{in_percent(row.sampling)} on {split}" for split, row in own])
+        network = [f"{in_percent(r.network.mean)} on {split}" for split, r in own if r.network]
         if network:
             name = code(POSSIBLEWORLDNET)
             sampled += f"; {name} with as many worlds reaches {listed(network)}"

@@ -12,7 +12,7 @@ from possibleworlds.report.cells import as_cell, mark_best, table, time_cell
 from possibleworlds.report.figures import Line, Panel, Point, accuracy_axis, linear_axis, log_axis
 from possibleworlds.report.material import Material
 from possibleworlds.report.page import Part, Picture, code, text
-from possibleworlds.report.runs import POSSIBLEWORLDNET, CurvePoint, Group, SeedMean
+from possibleworlds.report.runs import POSSIBLEWORLDNET, CurvePoint, RunGroup, SeedMean
 from possibleworlds.training.evaluations import split_key
 
 SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")
@@ -48,7 +48,7 @@ class SamplingRow:
     network: SeedMean | None
 
 
-def worlds_in_training(series: Iterable[Group]) -> list[WorldsRow]:
+def worlds_in_training(series: Iterable[RunGroup]) -> list[WorldsRow]:
     """Compute validation error against training steps, by the number of worlds."""
     return [
         WorldsRow(g.first.settings["worlds"], g.validation, g.metric("seconds"), g.curve)
@@ -56,7 +56,7 @@ def worlds_in_training(series: Iterable[Group]) -> list[WorldsRow]:
     ]
 
 
-def worlds_in_evaluation(group: Group | None) -> ByWorlds:
+def worlds_in_evaluation(group: RunGroup | None) -> ByWorlds:
     """Find the accuracy on each file by the number of worlds in evaluation."""
     by_file: ByWorlds = {}
     if group:

@@ -10,7 +10,8 @@ from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.alphabet import N_VARIABLES
 from possibleworlds.models.batch import Batch
-from possibleworlds.models.trees.forest import Device, Forest, Ints
+from possibleworlds.models.sequences import Ints
+from possibleworlds.models.trees.forest import Device, Forest
 
 MAX_LENGTH = 20_000
 """Symbols of a formula; trees are evaluated level by level, so that a deep one takes long."""

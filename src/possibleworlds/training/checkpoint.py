@@ -32,7 +32,7 @@ from possibleworlds.records import Range, from_json
 from possibleworlds.storage import atomic_write, file_size, read_bounded, read_json, write_json
 from possibleworlds.training.settings import RunSettings
 
-FORMAT = 2
+RUN_FORMAT = 2
 RUN, METRICS = "run.json", "metrics.jsonl"
 TENSOR_FILE = re.compile(r"(model|state)(-\d{1,19})?\.safetensors")
 
@@ -106,7 +106,7 @@ class RunRecord:
     ) -> "RunRecord":
         """Describe a run before it is trained."""
         return cls(
-            FORMAT,
+            RUN_FORMAT,
             possibleworlds.__version__,
             model,
             asdict(settings.network),
@@ -119,8 +119,8 @@ class RunRecord:
         )
 
     def __post_init__(self) -> None:
-        if self.format != FORMAT:
-            raise UserError(f"format is {quoted(self.format)}; this version reads {FORMAT}")
+        if self.format != RUN_FORMAT:
+            raise UserError(f"format is {quoted(self.format)}; this version reads {RUN_FORMAT}")
         if self.vocabulary != list(SYMBOLS):
             raise UserError("the vocabulary differs from that of this version")
         for name in self.weights, self.state:
@@ -168,8 +168,9 @@ def read_run(folder: Path) -> RunRecord:
     if not path.exists():
         raise UserError(f"{folder} is not a run: it has no {RUN}")
     values = read_json(path)
-    if values.get("format", FORMAT) != FORMAT:  # before anything else, which may differ in it
-        problem = f"format is {quoted(values['format'])}; this version reads {FORMAT}"
+    # Before anything else, which may differ in another format.
+    if values.get("format", RUN_FORMAT) != RUN_FORMAT:
+        problem = f"format is {quoted(values['format'])}; this version reads {RUN_FORMAT}"
         raise UserError(f"{path}: {problem}")
     return from_json(values, RunRecord, str(path))
 

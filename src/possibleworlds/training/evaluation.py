@@ -100,7 +100,7 @@ def by_value(right: NDArray[np.bool_], values: NDArray[np.int64], width: int) ->
 
 
 @torch.no_grad()
-def log_probabilities(
+def row_log_probabilities(
     model: Model,
     data: Dataset,
     seed: int = EVALUATION_SEED,

@@ -103,14 +103,14 @@ digest = cache(sha256)
 
 
 @cache
-def dataset(file: Path) -> Dataset:
+def cached_dataset(file: Path) -> Dataset:
     """Read a file, once for all networks."""
     return Dataset(read(file))
 
 
 def evaluate_task(task: EvaluationTask, model: type[Model] | None = None) -> dict[str, Any]:
     """Evaluate a run on a file; its network is a registered one unless the class is given."""
-    data = dataset(task.file)
+    data = cached_dataset(task.file)
     network = Network(load_model(task.run, model))
     right = network.predict(data, worlds=task.worlds) == data.pairs.label
     lengths = np.diff(data.pairs.offsets)

@@ -25,7 +25,7 @@ from possibleworlds.training.checkpoint import (
     Positive,
     RunRecord,
 )
-from possibleworlds.training.evaluation import log_probabilities
+from possibleworlds.training.evaluation import row_log_probabilities
 from possibleworlds.training.settings import TrainingSettings
 
 PERMUTED_BY = 1 / 3
@@ -173,7 +173,7 @@ class Trainer:
     def evaluate(self) -> float:
         """Compute the accuracy of the EMA of the weights on the validation set."""
         with self.ema_weights():
-            log_probs = log_probabilities(self.model, self.validate)
+            log_probs = row_log_probabilities(self.model, self.validate)
         return float((log_probs.argmax(1) == self.validate.pairs.label).mean())
 
     def evaluate_and_keep_best(self) -> None:

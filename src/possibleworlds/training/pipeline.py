@@ -144,6 +144,8 @@ class TrainingResult:
     def save(self, path: str | Path) -> None:
         """Write a run folder, as the command `train` does; `possibleworlds.load` reads it."""
         folder, job = Path(path), self.job
+        if (folder / RUN).exists():
+            raise UserError(f"{folder} holds a run already; choose another folder")
         seed, data = self.trainer.seed, self.job.fingerprint()
         record = RunRecord.new(job.model_name, self.settings, seed, data, job.engine)
         with exclusive_folder(folder), torch.random.fork_rng(devices=[]):
@@ -244,10 +246,10 @@ def training_data(
     held_out = torch.arange(len(pairs)).numpy() // unit % HELD_OUT == HELD_OUT - 1
     if not held_out.any():
         raise UserError(f"{len(pairs)} rows are too few to hold some out; give validate=")
-    return TrainingData(select(pairs, ~held_out), select(pairs, held_out))
+    return TrainingData(select_rows(pairs, ~held_out), select_rows(pairs, held_out))
 
 
-def select(pairs: Pairs, rows: Any) -> Pairs:
+def select_rows(pairs: Pairs, rows: Any) -> Pairs:
     """Give the pairs where a mask is true."""
     columns = pairs.left[rows], pairs.right[rows], pairs.label[rows]
     return Pairs(pairs.code, pairs.offsets, *columns)

@@ -16,7 +16,7 @@ from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training import certificate
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import find_run, load_model
-from possibleworlds.training.evaluation import EVALUATION_SEED, Evaluation, log_probabilities
+from possibleworlds.training.evaluation import EVALUATION_SEED, Evaluation, row_log_probabilities
 from possibleworlds.training.loop import single_thread
 
 FormulaLike = Formula | str
@@ -80,7 +80,7 @@ class Network:
                     return Decision(True, None, None, False)
                 return Decision(False, None, rename(countermodel), True)
             if not isinstance(self.model, PossibleWorldNet):
-                log_probs = log_probabilities(self.model, data, seed, options=options)
+                log_probs = row_log_probabilities(self.model, data, seed, options=options)
                 probability = float(np.exp(log_probs[0, 1]))
                 return Decision(probability > 0.5, probability, None, False)
             (view,) = certificate.views(self.model, data, seed, options=options)
@@ -114,7 +114,7 @@ class Network:
             return np.empty(0)
         data = Dataset(Pairs.of([(*to_letters(a, b)[0], False) for a, b in pairs]))
         with single_thread():
-            return np.exp(log_probabilities(self.model, data, seed, options=options)[:, 1])
+            return np.exp(row_log_probabilities(self.model, data, seed, options=options)[:, 1])
 
     def predict(
         self,
@@ -133,7 +133,7 @@ class Network:
                     self.model, data, progress=progress, options=options
                 )
                 return np.array([one is None for one in countermodels], dtype=np.int64)
-            log_probs = log_probabilities(self.model, data, progress=progress, options=options)
+            log_probs = row_log_probabilities(self.model, data, progress=progress, options=options)
             return log_probs.argmax(1)
 
     def evaluate(

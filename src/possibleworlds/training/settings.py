@@ -65,6 +65,10 @@ class RunSettings:
             for name, value in values.items()
         }
         names = {field.name for field in fields(TrainingSettings)}
+        own = {field.name for field in fields(model.settings_class)}
+        if unknown := sorted(parsed.keys() - names - own):
+            known = f"it has {', '.join(sorted(own))}, and its training {', '.join(sorted(names))}"
+            raise UserError(f"{model.__name__} has no setting {quoted(unknown[0])}; {known}")
         network = make_settings(model, {n: v for n, v in parsed.items() if n not in names})
         defaults = model.training_defaults
         try:

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from possibleworlds.logic.alphabet import N_OPERATORS
-from possibleworlds.models.trees.forest import ROOT, SLOTS, Device, Ints, Nodes
+from possibleworlds.models.sequences import Ints
+from possibleworlds.models.trees.forest import ROOT, SLOTS, Device, Nodes
 
 VARIABLE, PAIR = N_OPERATORS, N_OPERATORS + 1
 """Kinds of nodes after the operators: any variable, and the root of a pair."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from possibleworlds.logic.alphabet import N_OPERATORS
-from possibleworlds.models.trees.forest import ROOT, Ints, Nodes
+from possibleworlds.models.sequences import Ints
+from possibleworlds.models.trees.forest import ROOT, Nodes
 
 MAX_PATH = 16
 """The length of paths: of deeper nodes, the part next to them is kept."""

@@ -8,6 +8,7 @@ a batch out of it.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
-from possibleworlds.models.sequences import Texts, texts_of
+from possibleworlds.models.sequences import Ints, Texts, texts_of
+from possibleworlds.models.trees.balance import balance
 
-Ints = NDArray[np.integer]
 Device = torch.device | str
 
 SLOTS = ("~", "& left", "& right", "| left", "| right", "> left", "> right")
@@ -80,6 +81,13 @@ class Forest:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @cached_property
+    def balanced(self) -> Forest:
+        """The formulas with runs of one associative operator as balanced trees, of equal length."""
+        formulas = (self.code[i:j].tolist() for i, j in pairwise(self.offsets))
+        codes = np.fromiter(chain.from_iterable(map(balance, formulas)), np.uint8, len(self.code))
+        return Forest(codes, self.offsets)
 
     @cached_property
     def texts(self) -> Texts:

@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 
 from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
-from possibleworlds.models.trees.forest import ROOT, Device, Ints, Nodes
+from possibleworlds.models.sequences import Ints
+from possibleworlds.models.trees.forest import ROOT, Device, Nodes
 
 
 class _Groups(NamedTuple):

@@ -20,7 +20,8 @@ from torch import Tensor
 from possibleworlds.errors import UserError
 
 if TYPE_CHECKING:
-    from possibleworlds.models.trees.forest import Forest, Ints
+    from possibleworlds.models.sequences import Ints
+    from possibleworlds.models.trees.forest import Forest
     from possibleworlds.models.trees.sat3 import Parameters, Workspace
 
 try:

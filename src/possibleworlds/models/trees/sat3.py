@@ -74,7 +74,7 @@ class _Memory:
         self.messages_at = self.messages[: order.n_rows * n].split(heights)
 
 
-class Evaluation:
+class TreePass:
     """A batch's forward pass, and then its backward pass, in one block of memory."""
 
     def __init__(
@@ -223,7 +223,7 @@ class _Scores(torch.autograd.Function):
     def forward(
         ctx: Any, order: Messages, workspace: Workspace, worlds: Tensor, *parameters: Tensor
     ) -> Tensor:
-        ctx.evaluation = Evaluation(order, worlds, Parameters(*parameters), workspace)
+        ctx.evaluation = TreePass(order, worlds, Parameters(*parameters), workspace)
         return ctx.evaluation.forward()
 
     @staticmethod
@@ -237,7 +237,7 @@ def scores(order: Messages, worlds: Tensor, parameters: Parameters, workspace: W
     if torch.is_grad_enabled() and any(t.requires_grad for t in (worlds, *parameters)):
         of_roots = _Scores.apply(order, workspace, worlds, *parameters)
     else:
-        evaluation = Evaluation(order, worlds, parameters, workspace)
+        evaluation = TreePass(order, worlds, parameters, workspace)
         of_roots = evaluation.forward()
         evaluation.close()
     return of_roots.view(2, -1, worlds.shape[1]).index_select(1, order.roots)
@@ -251,7 +251,7 @@ def world_gradients(
     of_scores = worlds.new_zeros(2, sum(order.sizes[i] for i in order.root_groups))
     for side in (0, 1):
         of_scores[side].index_fill_(0, order.roots[side::2], 1.0)
-    evaluation = Evaluation(order, worlds, parameters, workspace)
+    evaluation = TreePass(order, worlds, parameters, workspace)
     evaluation.forward()
     of_scores = of_scores.repeat_interleave(worlds.shape[1], 1)
     gradients, _ = evaluation.backward(of_scores, of_parameters=False, of_worlds=True)

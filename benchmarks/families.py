@@ -1,0 +1,145 @@
+"""Entailments unlike the paper's: chains, Horn clauses, pigeons, colourings, normal forms.
+
+Each family draws a pair of formulas whose countermodels, if any, are few or far from each other;
+`draw` collects as many entailments as non-entailments, decided by MiniSat. `annealing.py` measures
+guided worlds on them.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from itertools import pairwise
+from operator import and_, or_
+from random import Random
+
+from possibleworlds.data.pairs import Pairs
+from possibleworlds.logic import Formula, entails
+from possibleworlds.logic.alphabet import LETTERS
+
+Family = Callable[[Random], tuple[Formula, Formula]]
+
+
+def variables(random: Random, count: int) -> list[Formula]:
+    """Draw different variables."""
+    return [Formula.variable(name) for name in random.sample(LETTERS, count)]
+
+
+def literal(random: Random, variable: Formula) -> Formula:
+    """Negate a variable, or not."""
+    return variable if random.random() < 0.5 else ~variable
+
+
+def all_of(parts: Sequence[Formula]) -> Formula:
+    """Join formulas as a chain of conjunctions."""
+    return reduce(and_, parts)
+
+
+def any_of(parts: Sequence[Formula]) -> Formula:
+    """Join formulas as a chain of disjunctions."""
+    return reduce(or_, parts)
+
+
+def same(a: Formula, b: Formula) -> Formula:
+    """Whether a and b have the same value, in the operators of the data."""
+    return (a >> b) & (b >> a)
+
+
+def one_less(random: Random, parts: list[Formula]) -> list[Formula]:
+    """Shuffle formulas, and leave one out in half of the cases."""
+    random.shuffle(parts)
+    return parts[random.random() < 0.5 :]
+
+
+def implications(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a chain of implications, and from its first to its last variable."""
+    v = variables(random, n)
+    links = [a >> b for a, b in pairwise(v)]
+    return all_of(one_less(random, links)), v[0] >> v[-1]
+
+
+def equivalences(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a chain of equivalences of literals, and one of its ends."""
+    v = variables(random, n)
+    links = [same(a, literal(random, b)) for a, b in pairwise(v)]
+    return all_of(one_less(random, links)), same(v[0], literal(random, v[-1]))
+
+
+def horn(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw two facts, rules of two conditions each, and the last variable derived."""
+    v = variables(random, n)
+    rules = [all_of(random.sample(v[:i], 2)) >> v[i] for i in range(2, n)]
+    return all_of([*v[:2], *one_less(random, rules)]), v[-1]
+
+
+def pigeons(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw n + 1 pigeons in n holes, two of which share one; or two that may."""
+    v = variables(random, n * (n + 1))
+    place = [v[i * n : (i + 1) * n] for i in range(n + 1)]
+    shared = [place[i][j] & place[k][j] for j in range(n) for i in range(n + 1) for k in range(i)]
+    return all_of([any_of(holes) for holes in place]), any_of(one_less(random, shared))
+
+
+def tautology(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a disjunction of conjunctions near the threshold, and an empty premise."""
+    v = variables(random, n)
+    terms = [
+        all_of([literal(random, x) for x in random.sample(v, 3)]) for _ in range(round(4.3 * n))
+    ]
+    return v[0] | ~v[0], any_of(terms)
+
+
+def colouring(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a graph to be coloured with three colours, and whether two of its nodes differ."""
+    v = variables(random, 2 * n)
+    nodes = [(v[2 * i], v[2 * i + 1]) for i in range(n)]
+
+    def alike(i: int, j: int) -> Formula:
+        return same(nodes[i][0], nodes[j][0]) & same(nodes[i][1], nodes[j][1])
+
+    edges = random.sample([(i, j) for i in range(n) for j in range(i)], round(2.2 * n))
+    first, second = random.sample(range(n), 2)
+    rules = [~(a & b) for a, b in nodes] + [~alike(i, j) for i, j in edges]
+    return all_of(rules), ~alike(first, second)
+
+
+def nested(n: int, operators: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw two formulas that grow by one literal at a time, as deep as they are long."""
+    v = variables(random, n)
+
+    def grow() -> Formula:
+        formula = literal(random, random.choice(v))
+        for _ in range(operators):
+            pair = [formula, literal(random, random.choice(v))]
+            random.shuffle(pair)
+            a, b = pair
+            formula = random.choice([a & b, a | b, a >> b])
+        return formula
+
+    return grow(), grow()
+
+
+FAMILIES: dict[str, Family] = {
+    "chain of 15 implications": partial(implications, 16),
+    "chain of 25 implications": partial(implications, 26),
+    "chain of 15 equivalences": partial(equivalences, 16),
+    "chain of 25 equivalences": partial(equivalences, 26),
+    "Horn clauses, 12 variables": partial(horn, 12),
+    "Horn clauses, 24 variables": partial(horn, 24),
+    "5 pigeons in 4 holes": partial(pigeons, 4),
+    "DNF tautologies, 20 variables": partial(tautology, 20),
+    "colouring 12 nodes": partial(colouring, 12),
+    "nested 100 deep, 10 variables": partial(nested, 10, 100),
+}
+
+
+def draw(family: Family, count: int, seed: int) -> Pairs:
+    """Draw pairs of a family, half of them entailments."""
+    random = Random(seed)
+    missing = {True: count // 2, False: count // 2}
+    rows = []
+    while any(missing.values()):
+        a, b = family(random)
+        label = entails(a, b)
+        if missing[label]:
+            missing[label] -= 1
+            rows.append(("".join(a.rpn), "".join(b.rpn), int(label)))
+    return Pairs.of(rows)

@@ -1,0 +1,16 @@
+"""The inner loops of the generator; `native.c` says what the functions do."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+def sample(
+    codes: Array, operators: Array, variables: Array, draw: Callable[[int], Array], /
+) -> None: ...
+def truth(codes: Array, columns: Array, words: Array, n: int, /) -> None: ...
+def match(words: Array, side: int, most: int, /) -> list[tuple[int, int, int, int]]: ...
+def line(a: str, b: str, label: int, /) -> str: ...
+def keys(a: str, b: str, /) -> tuple[int, int, int]: ...

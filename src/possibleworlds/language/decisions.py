@@ -1,0 +1,216 @@
+r"""Reading a yes or a no: "Yes", "No, it does not follow", "The argument is valid", "A ⊭ B".
+
+Only sentences of this small grammar are read, and reasons that may follow them: a text that says
+anything else is no decision, since words alone do not tell "it follows" from "few think that it
+follows".
+"""
+
+import re
+from collections.abc import Iterator
+
+from possibleworlds.language.replies import (
+    CLAUSE_END,
+    RETRACTION,
+    SENTENCE_END,
+    plain,
+    states,
+)
+
+ADVERBS = (
+    r"(?:(?:clearly|definitely|necessarily|logically|always|indeed|certainly|also|still|"
+    r"in\s+fact)\s+)*"
+)
+SUBJECT = (
+    r"(?:it|this|(?:the|this)\s+(?:given\s+|stated\s+)?(?:conclusion|argument|inference|entailment|"
+    r"implication|deduction|reasoning|consequence)|conclusion)"
+)
+PREMISES = r"(?:the\s+)?(?:given\s+|stated\s+)?premises?"
+SOURCE = rf"(?:\s+(?:{ADVERBS})?(?:from|by|of)\s+(?:{PREMISES}|it|them|A))?"
+CONSEQUENCE = r"an?\s+(?:logical|semantic|valid|necessary)\s+consequence|a\s+consequence"
+TARGET = r"(?:the\s+)?conclusion"
+COUNTERMODEL = r"(?:countermodels?|counterexamples?|counter-examples?|counter-models?|refutations?)"
+CASE = (
+    rf"(?:{COUNTERMODEL}|(?:truth\s+)?assignments?|valuations?|cases?|rows?|models?|"
+    r"interpretations?)"
+)
+REFUTING = (
+    rf"(?:\s+exists?|\s+to\s+(?:the\s+argument|it|this|{TARGET})|"
+    r"\s+(?:in\s+which|where|that\s+makes?|making|such\s+that)\b(?:(?!\b(?:but|may|might|know)\b)"
+    r"[^.;?\n])*)?"
+)
+"""What a case does that refutes an argument."""
+YES = re.compile(
+    rf"""[✅✔✓☑]?\s*(?:
+      yes|yep|yeah|true|valid|entailed|entailment|entails|follows|holds|correct|y
+    | (?:yes,?\s+)?it\s+does
+    | {SUBJECT}\s+{ADVERBS}(?:does\s+)?{ADVERBS}(?:follows?|holds?){SOURCE}
+    | {SUBJECT}\s+is\s+{ADVERBS}(?:valid|entailed|implied|{CONSEQUENCE}){SOURCE}
+    | {PREMISES}\s+{ADVERBS}(?:does\s+|do\s+)?{ADVERBS}(?:entails?|impl(?:y|ies))\s+{TARGET}
+    | A\s*(?:⊨|\|=|\\models|\\vDash|\bentails\b)\s*B
+    | (?:there\s+(?:is|are|exists?)\s+)?no\s+(?:such\s+)?{COUNTERMODEL}{REFUTING}
+    )(?![\w/'])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+NEGATION = (
+    r"(?:does\s+not|doesn't|do\s+not|don't|cannot|can't|can\s+not|fails?\s+to|need\s+not|"
+    r"doesnt|dont|cant)"
+)
+NO = re.compile(
+    rf"""[❌✗✘✖🚫]?\s*(?:
+      no|nope|false|invalid|not\s+{ADVERBS}(?:entailed|valid|implied)|n
+    | non-?entail(?:ment|ed)|unentailed
+    | (?:{SUBJECT}\s+)?{NEGATION}\s+{ADVERBS}(?:follow|hold){SOURCE}
+    | it\s+(?:does\s+not|doesn't)
+    | {SUBJECT}\s+(?:is\s+not|isn't)\s+{ADVERBS}(?:valid|entailed|implied|{CONSEQUENCE}){SOURCE}
+    | {SUBJECT}\s+(?:is\s+{ADVERBS}invalid|fails)
+    | {PREMISES}\s+{NEGATION}\s+{ADVERBS}(?:entail|imply)\s+{TARGET}
+    | (?:{NEGATION}\s+entail)
+    | A\s*(?:⊭|\|/=|\\nvDash|\bdoes\s+not\s+entail\b)\s*B | ⊭
+    | there\s+(?:is|exists)\s+an?\s+{COUNTERMODEL}{REFUTING}
+    | an?\s+{COUNTERMODEL}\s+(?:exists|is\b[^.;\n]*)
+    )(?![\w/'])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+START = " \t\r\n*_`\"'“‘«([{<$.,:#\\-–"
+EDGE = " \t\r\n*_`\"'“”‘’«»()[]{}<>$.!,:;#\\"
+"""What may stand before an answer, and what after it."""
+SEPARATOR = re.compile(
+    r"[\s*_`\"'”’)\]}>$\\]*(?:[.,;:!(\[–—-]+[\s*_`\"'(“]*(?:(?:and|so|thus|therefore|hence|i\.e\.)\b"
+    r"[,\s]*)*|(?:and|so|thus|therefore|hence)\b[,\s]*|(?=because\b|since\b))",
+    re.IGNORECASE,
+)
+REASON = re.compile(
+    r"(?:because|since|as|there|the|this|that|it|its|any|every|each|all|both|no|we|by|"
+    r"in\s+(?:every|each|all|any)|whenever|whatever|explanation|reasons?|reasoning|proof|"
+    r"justification|note|premises?|conclusion)\b",
+    re.IGNORECASE,
+)
+"""How a reason on the same line begins."""
+CASE_IN_POINT = re.compile(
+    r"(?:when|if|for|with|take|consider|let|under|e\.g\.|in|an?|one|some|setting|assigning|"
+    r"countermodel|counterexample|at|given|suppose|assuming|where)\b"
+    r"|[A-Za-z]\w*\s*(?:=|:|is\b|,|→|↦)",
+    re.IGNORECASE,
+)
+"""How a reason for a no may begin as well; a yes in one case is no yes."""
+CONTRARY = {
+    True: re.compile(
+        rf"{NEGATION}\s+(?:\w+\s+)?(?:follow|entail|hold|imply)|\bnot\s+(?:\w+\s+)?(?:valid|entailed)|"
+        rf"\binvalid|⊭|\brefute[sd]?\b|\b(?:an?|the|one)\s+{COUNTERMODEL}|\bno\b\s*[.,!;:]",
+        re.IGNORECASE,
+    ),
+    False: re.compile(
+        rf"\byes\b|(?<!not )\b(?:follows|is\s+valid|holds)\b(?!\s+that)\s+from|"
+        rf"\b(?:it|conclusion)\s+{ADVERBS}follows\b(?!\s+that)|\bargument\s+is\s+valid\b|"
+        rf"\bno\s+(?:such\s+)?{COUNTERMODEL}",
+        re.IGNORECASE,
+    ),
+}
+"""What a reply cannot say after a yes, and after a no, without taking it back."""
+NO_COUNTERMODEL = re.compile(rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}", re.IGNORECASE)
+OFFER = re.compile(r"(?:\A|(?<=[.!\n]))[^.!?\n]*\?\s*\Z")
+"""A last question, such as whether to explain more."""
+
+
+def read_statement(text: str) -> tuple[bool | None, str]:
+    """Read the decision that a text begins with, and give the rest; None if it is not one.
+
+    >>> read_statement("No, it does not follow: take p = true.")
+    (False, 'take p = true.')
+    """
+    place = len(text) - len(text.lstrip(START))
+    decision: bool | None = None
+    while True:
+        yes, no = YES.match(text, place), NO.match(text, place)
+        match = max((m for m in (yes, no) if m), key=lambda m: m.end(), default=None)
+        if match is None:
+            return (decision, text[place:]) if decision is not None else (None, "")
+        if decision not in (None, match is yes):
+            return None, ""
+        decision, place = match is yes, match.end()
+        if not text[place:].strip(EDGE):
+            return decision, ""
+        separator = SEPARATOR.match(text, place)
+        if not separator:
+            return None, ""
+        place = separator.end()
+
+
+def read_decision(text: str, after: str = "") -> bool | None:
+    """Read a yes or a no; None where a text says neither, or both, or hedges, or takes it back."""
+    text = text.replace("*", "").replace("_", "")
+    if (word := text.lstrip(START).rstrip(EDGE).lower()) in ("yes", "no"):
+        decision, rest = word == "yes", ""
+    else:
+        statement, rest = read_statement(plain(text))
+        if statement is None or (rest and not is_reason(rest, statement)):
+            return None
+        decision = statement
+    if after:
+        rest = f"{rest}\n{OFFER.sub('', plain(after))}"
+    return decision if not rest or stands(decision, rest) else None
+
+
+def is_reason(text: str, decision: bool) -> bool:
+    """Whether a text on the same line gives the reason for a decision."""
+    return bool(REASON.match(text) or (not decision and CASE_IN_POINT.match(text)))
+
+
+def stands(decision: bool, rest: str) -> bool:
+    """Whether what a reply says after its decision lets it stand."""
+    if RETRACTION.search(rest):
+        return False
+    contrary = NO_COUNTERMODEL.sub(" ", rest) if decision else rest
+    if CONTRARY[decision].search(contrary):
+        return False
+    for line in rest.splitlines():
+        said = read_statement(line)[0]
+        if said is not None and said is not decision:
+            return False
+    return True
+
+
+def read_end(reply: str) -> bool | None:
+    """Read the decision that a reply ends with: in its last line or the last sentence of it."""
+    lines = (line for line in reversed(reply.splitlines()) if line.strip(" `*_\t"))
+    for text in endings(next(lines, "")[-1000:]):
+        if (decision := read_decision(text)) is not None:
+            return decision
+    return None
+
+
+def endings(line: str) -> Iterator[str]:
+    """Give a line, its last sentence, and what each of them leads to.
+
+    >>> list(endings("All are true, so it follows."))
+    ['All are true, so it follows.', ' it follows.']
+    """
+    for text in sentences(line):
+        for start in starts(text):
+            if not start or (LEADS.search(text[:start]) and states(text[:start])):
+                yield text[start:]
+
+
+LEADS = re.compile(
+    r"\A\W*(?:since|because|as|given)\b|\b(?:so|thus|therefore|hence|consequently)\b[,:\s]*\Z|"
+    r"\b(?:conclusion|verdict|result|decision|answer)\b[\s*_]*[:,][\s*_]*\Z",
+    re.IGNORECASE,
+)
+"""What leads to a decision that is not marked as the answer."""
+
+
+def sentences(line: str) -> Iterator[str]:
+    """Give a line, and its last sentence."""
+    yield line
+    ends = [end.end() for end in SENTENCE_END.finditer(line) if end.end() < len(line)]
+    if ends:
+        yield line[ends[-1] :]
+
+
+def starts(text: str) -> Iterator[int]:
+    """Find where the decision may begin: at the start, or after a word that leads to it."""
+    yield 0
+    for end in list(CLAUSE_END.finditer(text))[-8:]:
+        yield end.end()
+    if (colon := text.rfind(":")) > 0:
+        yield colon + 1

@@ -1,0 +1,263 @@
+r"""Where the answer of a reply in free text is, and whether the rest of the reply lets it stand.
+
+A place in the reply is *marked* as its answer by `Answer: …`, "the answer is …", `\boxed{…}`,
+`<answer>…</answer>` or a JSON object with the key "answer"; the last such place counts. Words that
+lead up to it may only be those of `LEAD_WORDS`, after reasons that end in a comma: "Since p, the
+answer is yes" states an answer; "It is false that the answer is yes" and "Wrong answer: yes" do
+not. Words are allowed rather than forbidden because there is no end to the ways to deny, quote,
+suppose or doubt something.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+MAX_REPLY = 20_000
+"""Only so many characters at the end of a reply are looked at."""
+MAX_PLACES = 200
+"""Places tried, from the end on, where an answer may be marked."""
+MAX_OBJECTS = 20
+"""Braces tried as the beginning of a JSON object."""
+KEYS = ("answer", "final_answer", "final answer")
+KEY = re.compile(r"answer[\"']\s*:", re.IGNORECASE)
+PYTHON_DICT = re.compile(
+    r"\A[^{}]*\{[^{}]*'(?:final_)?answer'\s*:\s*(?:'([^'{}]*)'|\"([^\"{}]*)\"|(True|False))\s*\}\W*\Z"
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The part of a reply that is its answer."""
+
+    text: str
+    line: str = ""
+    """The rest of its line."""
+    after: str = ""
+    """The lines that follow."""
+    marked: bool = True
+    """Whether it is marked as the answer, and not only the end of the reply."""
+    nested: bool = False
+    """Whether it is an object within a JSON object, such as an assignment."""
+
+
+MARK = re.compile(
+    r"answer(?:\s+is)?[*_`]*\s*[:=][*_`]*|answer\s+is\b[*_`]*|answer\s+[-–—→]\s|answer>|boxed\s*\{",
+    re.IGNORECASE,
+)
+QUOTES = "\"'`“”‘’«»"
+SENTENCE_END = re.compile(r"[.!?…][\"'”’)*_]*\s+|\n")
+LEAD_WORDS = re.compile(
+    r"(?:[\s*_#>$:`\"“<\[\\(-]|\\(?:text|mathbf)\{|\d+[.)]|step\s+\d+|"
+    r"\b(?:so|then|thus|therefore|hence|and|now|finally|ultimately|overall|clearly|"
+    r"final|the|my|our|correct|right|exact|direct|short|logical|full|answer|verdict|result|decision|"
+    r"conclusion|conclude|summary|conclusively|in|to|we|i|it|this|that|which|is|are|be|must|can|see|"
+    r"have|get|find|clear|follows\s+that|means|shows|confirms|implies\s+that|this\s+case|here|"
+    r"consequently|accordingly|as\s+a\s+result|done|given\s+this|of\s+course|indeed|output)\b)*\Z",
+    re.IGNORECASE,
+)
+CLAUSE_END = re.compile(
+    r"[,;–—](?=\s)|\b(?:so|thus|therefore|hence|consequently)\b|\bwhich\s+means\b", re.IGNORECASE
+)
+CONCLUDES = re.compile(r"\b(?:so|thus|therefore|hence|consequently)\b", re.IGNORECASE)
+NOT_STATED = re.compile(
+    r"\b(?:suppos\w+|assum\w+|whether|would|could|should|might|may|maybe|perhaps|possibly|probably|"
+    r"unless|sa(?:y|ys|id|ying)|claim\w*|think\w*|thought|believ\w+|doubt\w*|den(?:y|ies|ied)|"
+    r"reject\w*|disagree\w*|wrong\w*|incorrect\w*|mistake\w*|untrue|false\s+that|not\s+true\s+that|"
+    r"not\s+the\s+case\s+that|example|expected|sample|options?|format|either|otherwise|else|"
+    r"contrary|end\s+with|finish\s+with|opposite|pretend\w*|imagine|naive\w*|guess\w*|unsure|"
+    r"uncertain|unclear|whoever|anyone|some(?:one|body)|nobody|no\s+one)\b|\?",
+    re.IGNORECASE,
+)
+QUESTION = re.compile(r"\W*(?:is|are|was|can|does|do|must|what|how)\b", re.IGNORECASE)
+RETRACTION = re.compile(
+    r"\b(?:actually|wait|wrong\w*|mistake\w*|mistook|incorrect\w*|oops|sorry|apolog\w+|correction|"
+    r"scratch|ignore|disregard|retract\w*|withdraw\w*|revok\w+|revis\w+|(?:take|took)\s+(?:that|it|"
+    r"this)\s+back|second\s+thoughts?|reconsider\w*|disagree\w*|kidding|jok\w+|trick\w*|lie|lied|"
+    r"lying|opposite|instead|hold\s+on|hmm+|not\s+so\s+fast|just\s+an?\s+example|only\s+an?\s+"
+    r"example|never\s*mind|however|unsure|uncertain|not\s+(?:sure|certain)|unclear|untrue|doubt\w*|"
+    r"meant|rather|on\s+the\s+other\s+hand|then\s+again|maybe|perhaps|possibly|probably|changed?\s+my"
+    r"|strike\s+that|or\s+(?:not|yes|no|none)|erroneous\w*|error|bogus|nonsense|refuse|pretend\w*)\b"
+    r"|\bthat\s+I\s+know|\bthere\s+(?:may|might)\b|\?!|[❌✗✘✖]|~~",
+    re.IGNORECASE,
+)
+END = re.compile(r"[\s$\\)\]}*_`\"'”’.!]*(?:\Z|[.,;:(–—-]|because\b|since\b)", re.IGNORECASE)
+NEXT_QUESTION = re.compile(r"(\banswer\s*:[^\n]*)\n\s*\nPremises?:", re.IGNORECASE)
+"""A model that goes on after its answer, with questions of its own and answers to them."""
+THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|mathsf|operatorname)\s*\{([^{}]*)\}")
+
+
+def spoken(reply: str) -> str:
+    """Take the end of a reply, without what it thought to itself."""
+    if "<think" in reply.lower():
+        reply = THINKING.sub(" ", reply)
+    reply = reply[-MAX_REPLY:]
+    if "\nPremise" in reply and (question := NEXT_QUESTION.search(reply)):
+        reply = reply[: question.end(1)]
+    if "</think" in reply:  # a chat template may have opened it
+        reply = THOUGHT.split(reply)[-1]
+    return reply.strip()
+
+
+def marked_answer(reply: str, paragraph: bool) -> Answer | None:
+    """Find the part of a reply that is marked as its answer; the text is empty if it is denied.
+
+    An answer ends with its line or, in a `paragraph`, with an empty line.
+    """
+    for place in islice(places(reply), MAX_PLACES):
+        if (answer := answer_at(reply, place, paragraph)) is not None:
+            return answer
+    return None
+
+
+def places(reply: str) -> Iterator[int]:
+    """Find where `answer` or `boxed` stands, last first."""
+    lowered = reply.lower()
+    if len(lowered) != len(reply):  # letters that grow in lower case would shift all places
+        lowered = reply
+    place = len(lowered)
+    while (place := max(lowered.rfind("answer", 0, place), lowered.rfind("boxed", 0, place))) >= 0:
+        yield place
+
+
+def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
+    """Read the answer that is marked at a place, if one is."""
+    before, mark = reply[place - 1 : place] if place else "", MARK.match(reply, place)
+    if not mark:
+        return answer_in_object(reply, place)
+    if before == "/" or (before.isalnum() and before.isascii()):
+        return None  # the end of <answer>, or another word
+    start = mark.end()
+    lead = lead_at(reply, place)
+    if mark[0].endswith("{"):
+        if before == "\\":
+            lead = lead[:-1]
+        end = closing(reply, start)
+        line, _, after = reply[end + 1 :].partition("\n")
+        answer = Answer(reply[start:end], line, after)
+    elif mark[0].endswith(">"):
+        if before != "<":
+            return None
+        text, _, rest = reply[start:].partition("</")
+        line, _, after = rest.partition(">")[2].partition("\n")
+        answer = Answer(text, line, after)
+    else:
+        rest = reply[start:].lstrip()
+        while rest.startswith("```"):  # the answer in a fenced block of its own
+            rest = rest.partition("\n")[2].replace("```", " ", 1).lstrip()
+        text, _, after = rest.partition("\n\n" if paragraph else "\n")
+        answer = Answer(text, after=after)
+        if lead[-1:] and lead[-1:] in QUOTES and lead[-1:] != "`":
+            # A quoted answer is the reply's own only where the quotation is all there is.
+            if lead.strip(QUOTES + "*_ ") or text.rstrip(".*_ ")[-1:] not in QUOTES:
+                return Answer("")
+            lead, answer = "", Answer(text.rstrip(".*_ ")[:-1], after=after)
+        if lead and mark[0].lower().rstrip("*_`").endswith("is") and text.lower()[:4] == "not ":
+            return Answer("")
+    return answer if states(lead) else Answer("")
+
+
+def lead_at(reply: str, place: int) -> str:
+    """Take the words of a sentence before a place in it."""
+    window = reply[max(0, place - 400) : place]
+    start = 0
+    for end in SENTENCE_END.finditer(window):
+        start = end.end()
+    return window[start:]
+
+
+def states(lead: str) -> bool:
+    """Whether words that lead to an answer state it, and do not deny, doubt or suppose it.
+
+    >>> states("So the final "), states("Since p is false, the "), states("Not the ")
+    (True, True, False)
+    """
+    if not lead.strip(" \t*_#>"):
+        return True
+    if LEAD_WORDS.match(lead):
+        return not QUESTION.match(lead)
+    if NOT_STATED.search(lead) or QUESTION.match(lead):
+        return False
+    clauses = list(CLAUSE_END.finditer(lead))
+    if not clauses or not LEAD_WORDS.match(lead, clauses[-1].end()):
+        return False
+    if re.match(r"\W*(?:if|when|provided|in\s+case)\b", lead, re.IGNORECASE):
+        return bool(CONCLUDES.match(clauses[-1][0]))
+    return True
+
+
+def ends_answer(line: str) -> bool:
+    """Whether the rest of a line after `\\boxed{…}` is punctuation, or begins a reason."""
+    return bool(END.match(line))
+
+
+def answer_in_object(reply: str, place: int) -> Answer | None:
+    """Read the answer of the outermost JSON object, or of a flat Python dict, around a key."""
+    if not KEY.match(reply, place):
+        return None
+    start, outermost = place, None
+    for _ in range(MAX_OBJECTS):
+        if (start := reply.rfind("{", 0, start)) < 0:
+            break
+        pairs, end = decode_object(reply, start)
+        if pairs is not None and end > place:
+            outermost = pairs, end
+    if outermost is None:
+        literal = PYTHON_DICT.search(reply)
+        return Answer(literal[1] or literal[2] or literal[3]) if literal else None
+    pairs, end = outermost
+    answers = [answer for key, answer in pairs if key.lower() in KEYS]
+    if len(answers) != 1:
+        return Answer("")
+    (answer,) = answers
+    if isinstance(answer, bool):
+        answer = "yes" if answer else "no"
+    if isinstance(answer, ObjectPairs):
+        return Answer(json.dumps(dict(answer)), after=reply[end:].strip("` \n"), nested=True)
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    return Answer(text, after=reply[end:].strip("` \n"))
+
+
+class ObjectPairs(list[tuple[str, Any]]):
+    """The keys and values of a JSON object, with those that are repeated."""
+
+
+def to_pairs(pairs: list[tuple[str, Any]]) -> ObjectPairs:
+    """Keep what a JSON object says twice."""
+    return ObjectPairs(pairs)
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=to_pairs, strict=False)
+
+
+@lru_cache(maxsize=2 * MAX_OBJECTS)  # the next place tries almost the same braces
+def decode_object(reply: str, start: int) -> tuple[ObjectPairs | None, int]:
+    """Decode the JSON object that begins at a brace, and say where it ends."""
+    try:
+        value, end = DECODER.raw_decode(reply, start)
+    except (ValueError, RecursionError):
+        return None, start
+    return (value, end) if isinstance(value, ObjectPairs) else (None, start)
+
+
+def closing(text: str, start: int) -> int:
+    """Find the brace that closes the one before `start`; the end of the text where none does."""
+    depth = 1
+    for place in range(start, len(text)):
+        if text[place] == "{":
+            depth += 1
+        elif text[place] == "}":
+            depth -= 1
+            if not depth:
+                return place
+    return len(text)
+
+
+def plain(text: str) -> str:
+    """Undo what LaTeX and typography do to words."""
+    return TEXT.sub(r" \1 ", text.replace("’", "'")) if "\\" in text or "’" in text else text

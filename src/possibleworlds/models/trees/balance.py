@@ -1,0 +1,69 @@
+"""Runs of one associative operator as balanced trees: ((a & b) & c) & d as (a & b) & (c & d).
+
+In a long chain, a conjunct far from the root hardly moves what the network computes at the root, so
+that a search cannot tell whether few or many of them are violated. In a balanced tree all are about
+as far from it.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+
+from possibleworlds.logic.alphabet import CODES, N_OPERATORS
+
+ASSOCIATIVE = (CODES["&"], CODES["|"])
+Node = int | tuple[int, deque["Node"]]
+"""A variable; or an operator with its operands, any number of them if it is associative."""
+
+
+def balance(codes: Iterable[int]) -> list[int]:
+    """Rewrite a formula in reverse Polish order; operands stay in their order.
+
+    >>> import numpy as np
+    >>> from possibleworlds.logic.alphabet import decode, encode
+    >>> [decode(np.uint8(balance(encode(rpn)))) for rpn in ("ab&c&d&", "abcd|||~", "ab>c>")]
+    ['ab&cd&&', 'ab|cd||~', 'ab>c>']
+    """
+    stack: list[Node] = []
+    for code in codes:
+        if code >= N_OPERATORS:
+            stack.append(int(code))
+            continue
+        operands = deque([stack.pop()])
+        if code:  # binary
+            operands.appendleft(stack.pop())
+        stack.append((int(code), merged(int(code), operands) if code in ASSOCIATIVE else operands))
+    return from_root(stack[0])[::-1]
+
+
+def merged(code: int, operands: deque[Node]) -> deque[Node]:
+    """Replace an operand that has the same operator by its own operands."""
+    left, right = operands
+    first = left[1] if isinstance(left, tuple) and left[0] == code else deque([left])
+    second = right[1] if isinstance(right, tuple) and right[0] == code else deque([right])
+    if len(first) < len(second):  # so that a chain of any length takes linear time
+        second.extendleft(reversed(first))
+        return second
+    first.extend(second)
+    return first
+
+
+def from_root(root: Node) -> list[int]:
+    """List the codes of a formula from the root, each operator before its right, then its left."""
+    codes: list[int] = []
+    todo: list[tuple[int, list[Node]]] = [(0, [root])]
+    while todo:
+        code, operands = todo.pop()
+        if len(operands) > 1:
+            half = (len(operands) + 1) // 2
+            codes.append(code)
+            todo += [(code, operands[:half]), (code, operands[half:])]
+            continue
+        (only,) = operands
+        if isinstance(only, int):
+            codes.append(only)
+        elif len(only[1]) > 1:
+            todo.append((only[0], list(only[1])))
+        else:
+            codes.append(only[0])
+            todo.append((only[0], list(only[1])))
+    return codes
