@@ -53,14 +53,12 @@ UNIFORM = {"binary_worlds": "false", "variable_prior": 0}
 ROWS = {
     "possibleworldnet-uniform": Row("possibleworldnet", 60, {**UNIFORM, "worlds": 128}, worlds=256),
     "possibleworldnet": Row("possibleworldnet", 6, {"worlds": 256}),
-    "guidedworldnet": Row("guidedworldnet", 12, {"training_flips": 8}, data="wide"),
+    "guidedworldnet": Row("guidedworldnet", 12, data="wide"),
     "linear-bow": Row("linear-bow", 60),
     "mlp-bow": Row("mlp-bow", 100),
     "treelstm": Row("treelstm", 60),
     "treenet": Row("treenet", 100, {"size": 32, "mlp_size": 32, "batch_size": 128}),
-    "guidedworldnet-uniform": Row(
-        "guidedworldnet", 24, {**UNIFORM, "training_flips": 8}, data="wide", seeds=(0,)
-    ),
+    "guidedworldnet-uniform": Row("guidedworldnet", 24, UNIFORM, data="wide", seeds=(0,)),
     "lstm": Row("lstm", 40),
     "convnet": Row("convnet", 30),
     "topdownnet": Row("topdownnet", 40),

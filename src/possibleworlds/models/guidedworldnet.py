@@ -3,7 +3,7 @@
 Each pair starts from random worlds of its own. They move down the gradient of
 z = W_f [sat3(w, A), sat3(w, B)] + b_f, which is the lower the more w speaks against "A entails B",
 and the product is taken over the worlds where they arrive. An evaluation takes only a few such
-steps and goes on by annealing (annealing.py), until a world refutes the entailment or a budget is
+steps and goes on by tabu search (tabu.py), until a world refutes the entailment or a budget is
 spent; the best world then decides. The search knows no logic, only what the network has learnt; but
 an evaluation first writes runs of one associative operator as balanced trees (trees/balance.py).
 """
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from possibleworlds.models.annealing import Chains, anneal, component_weights
+from possibleworlds.models import tabu
 from possibleworlds.models.base import DEFAULT_OPTIONS, Options
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.possibleworldnet import (
@@ -33,8 +34,9 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     """Sizes of a GuidedWorldNet, and how far its worlds move."""
 
     worlds: int = 64
-    flips: int = 15  # of annealing for each variable of a pair; 0 for gradient steps alone
-    descent_steps: int = 4  # of the gradient, before annealing
+    # of tabu search, for each variable of a pair; 0 for gradient steps alone
+    search_evaluations: int = 1000
+    descent_steps: int = 4  # of the gradient, before tabu search
     steps: int = 24  # T, of the gradient alone
     step_length: float = 0.5
     unguided_fraction: float = 0.5  # of training, at first, with worlds that do not move
@@ -44,7 +46,7 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     training_steps: int = 12  # uniform from 1 to this
     training_worlds: int = 64  # log-uniform from a quarter of this to this, and fewer where
     training_evaluations: int = 256  # worlds x (steps + 1) would exceed this
-    training_flips: int = 0  # of annealing after these steps, uniform from 0 to this
+    training_moves: int = 8  # of tabu search after these steps, uniform from 0 to this
 
 
 class GuidedWorldNet(PossibleWorldNet):
@@ -66,8 +68,8 @@ class GuidedWorldNet(PossibleWorldNet):
     may_be_zero: ClassVar[frozenset[str]] = PossibleWorldNet.may_be_zero | {
         "steps",
         "descent_steps",
-        "flips",
-        "training_flips",
+        "search_evaluations",
+        "training_moves",
     }
     search_space: ClassVar[dict[str, list[Any]]] = {
         **PossibleWorldNet.search_space,
@@ -78,21 +80,22 @@ class GuidedWorldNet(PossibleWorldNet):
 
     has_steps: ClassVar[bool] = True
 
-    def anneals(self, options: Options = DEFAULT_OPTIONS) -> bool:
-        """Whether an evaluation anneals; otherwise worlds only follow the gradient."""
-        return options.budget is not None or (options.steps is None and self.settings.flips > 0)
+    def has_tabu_search(self, options: Options = DEFAULT_OPTIONS) -> bool:
+        """Whether an evaluation has a tabu search; otherwise worlds only follow the gradient."""
+        by_default = options.steps is None and self.settings.search_evaluations > 0
+        return options.budget is not None or by_default
 
     def worlds_per_round(self, options: Options = DEFAULT_OPTIONS) -> int:
         """Return how many worlds a search in rounds draws at a time."""
-        return (
-            self.n_worlds(options) if self.anneals(options) else super().worlds_per_round(options)
-        )
+        if self.has_tabu_search(options):
+            return self.n_worlds(options)
+        return super().worlds_per_round(options)
 
     def imagine(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Imagined:
         """Evaluate each pair in worlds that a search has led to; 0 steps are the plain model."""
         steps = self.settings.steps if options.steps is None else options.steps
         unguided = self.training and options.progress < self.settings.unguided_fraction
-        if unguided or (steps == 0 and (self.training or not self.anneals(options))):
+        if unguided or (steps == 0 and (self.training or not self.has_tabu_search(options))):
             return super().imagine(batch, options)
         pairs = len(batch.left)
         if self.training:
@@ -102,26 +105,26 @@ class GuidedWorldNet(PossibleWorldNet):
         # All pairs start from the same worlds, so that none depends on the rest of the batch.
         n = min(self.n_worlds(options), options.budget or self.n_worlds(options))
         worlds = self.draw_worlds(1, n, first_world=options.first_world).expand(pairs, -1, -1)
-        if self.anneals(options):
-            return self.anneal(batch, worlds, options)
+        if self.has_tabu_search(options):
+            return self.search_on(batch, worlds, options)
         return self.search_and_evaluate(batch, worlds, steps)
 
     @torch.no_grad()
-    def anneal(self, batch: Batch, worlds: Tensor, options: Options) -> Imagined:
-        """Search by a few gradient steps and then by annealing, until refuted or out of budget."""
-        s, n = self.settings, worlds.shape[1]
-        variables = batch.variables
+    def search_on(self, batch: Batch, worlds: Tensor, options: Options) -> Imagined:
+        """Search by a few gradient steps and a tabu search, until refuted or out of budget."""
+        s, n, variables = self.settings, worlds.shape[1], batch.variables
         steps = s.descent_steps if options.steps is None else options.steps
         if options.budget is None:
-            budgets = n * (1 + steps + s.flips * variables.sum(1))
+            budgets = n * (1 + steps) + s.search_evaluations * variables.sum(1)
         else:
             steps = min(steps, options.budget // n - 1)
-            budgets = torch.full((len(variables),), options.budget)
+            budgets = torch.full_like(batch.left, options.budget)
         start = self.search_and_evaluate(batch, worlds, steps)
-        chains = Chains.start(*start[:2], evaluations=n * (1 + steps))
-        weights = component_weights(self.w4, variables.to(self.w4))
-        anneal(chains, self.evaluator(batch), weights, budgets, options.share_budget)
-        return Imagined(chains.best_worlds, chains.best_z, chains.evaluations, best_alone=True)
+        visited = tabu.Visited.start(*start[:2], evaluations=n * (1 + steps))
+        relevant = tabu.relevant_components(self.w4, variables.to(self.w4))
+        evaluator = partial(self.evaluator, batch)
+        tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
+        return Imagined(visited.worlds, visited.z, visited.evaluations, best_alone=True)
 
     def evaluator(self, batch: Batch) -> Callable[[Tensor, Tensor], Tensor]:
         """Return a function that computes z for some pairs, and orders their nodes only once."""
@@ -145,19 +148,18 @@ class GuidedWorldNet(PossibleWorldNet):
     def search_and_evaluate(self, batch: Batch, worlds: Tensor, steps: int) -> Imagined:
         """Move each pair's worlds towards a refutation, and evaluate it where they arrive."""
         worlds = self.round_worlds(self.search(batch, worlds, steps))
-        if self.training and self.settings.training_flips:
-            worlds = self.anneal_in_training(batch, worlds)
+        if self.training and self.settings.training_moves:
+            worlds = self.search_in_training(batch, worlds)
         return Imagined(worlds, self.evaluate(batch, worlds))
 
     @torch.no_grad()
-    def anneal_in_training(self, batch: Batch, worlds: Tensor) -> Tensor:
-        """Return the best worlds of a random number of flips, whether they refute or not."""
-        flips = int(torch.randint(self.settings.training_flips + 1, ()))
-        chains = Chains.start(worlds, self.evaluate(batch, worlds), evaluations=0)
-        weights = component_weights(self.w4, batch.variables.to(self.w4))
-        budgets = torch.full((len(worlds),), flips * worlds.shape[1])
-        anneal(chains, self.evaluator(batch), weights, budgets, stop_refuted=False)
-        return chains.best_worlds
+    def search_in_training(self, batch: Batch, worlds: Tensor) -> Tensor:
+        """Make a random number of moves from the best worlds, whether they refute or not."""
+        moves = int(torch.randint(self.settings.training_moves + 1, ()))
+        visited = tabu.Visited.start(worlds, self.evaluate(batch, worlds), evaluations=0)
+        relevant = tabu.relevant_components(self.w4, batch.variables.to(self.w4))
+        tabu.walk(visited, partial(self.evaluator, batch), relevant, moves)
+        return visited.worlds
 
     def evaluate(self, batch: Batch, worlds: Tensor) -> Tensor:
         """Compute z of each pair in its own worlds (pairs, n, k), (pairs, n)."""

@@ -1,0 +1,194 @@
+"""Tabu search for a world that refutes an entailment, on the network's own z.
+
+- Some chains of worlds walk through the corners of [-1, 1]^k. A move evaluates every flip of one
+  component and makes the one with the lowest z, even if z rises. The component is then tabu for
+  some moves, so that a chain leaves a local minimum instead of falling back into it.
+- Only components that matter to the variables of the pair are flipped, by the network's W4.
+- Chains restart after 1, 1, 2, 1, 1, 2, 4 ... times as many moves as there are components (Luby et
+  al. 1993), each from a random world with another fraction of positive components.
+- A pair whose z is negative in some world is refuted, and leaves the search.
+
+Pairs with the same number of components move together, and each number has the same random numbers
+in every search: so the path of a pair's worlds does not depend on the other pairs.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+GOLDEN_RATIO = 0.6180339887
+"""Its multiples modulo 1 spread evenly over [0, 1], however many there are."""
+SHORTEST_WALK = 8
+TENURES = 5
+"""A flipped component is tabu for a fifth of the components, and 0 to 4 moves more."""
+Evaluate = Callable[[Tensor, Tensor], Tensor]
+"""Compute z of some pairs, by their rows, in worlds of their own, (rows, n, k) -> (rows, n)."""
+
+
+@dataclass
+class Visited:
+    """The worlds of some pairs that a search has come to, and what they have cost."""
+
+    worlds: Tensor  # (pairs, n, k), the best of chain i at place i
+    z: Tensor  # (pairs, n)
+    evaluations: Tensor  # (pairs,)
+
+    @classmethod
+    def start(cls, worlds: Tensor, z: Tensor, evaluations: int) -> "Visited":
+        """Begin with worlds whose z is known, after some evaluations a pair; the best come first.
+
+        >>> worlds, z = torch.tensor([[[1.0], [2.0], [3.0]]]), torch.tensor([[6.0, 4.0, 5.0]])
+        >>> Visited.start(worlds, z, evaluations=3).worlds.flatten().tolist()
+        [2.0, 3.0, 1.0]
+        """
+        z, order = z.sort(1)
+        worlds = worlds.gather(1, order[..., None].expand_as(worlds))
+        return cls(worlds, z, torch.full((len(z),), evaluations, device=z.device))
+
+    @property
+    def refuted(self) -> Tensor:
+        """Which pairs have a world with a negative z, (pairs,)."""
+        return (self.z < 0).any(1)
+
+
+def relevant_components(w4: Tensor, variables: Tensor) -> Tensor:
+    """Which components of a world matter to each pair, (pairs, k).
+
+    A component counts by the largest squared norm of its weights in W4, (26, k, d), over the
+    variables of the pair, (pairs, 26); those with half as much as the largest matter.
+    """
+    norms = w4.square().sum(-1)  # (26, k)
+    weights = (norms * variables[..., None]).amax(1)
+    return weights >= weights.amax(1, keepdim=True) / 2
+
+
+def luby(i: int) -> int:
+    """Return the i-th number of Luby's sequence, from i = 1.
+
+    >>> [luby(i) for i in range(1, 16)]
+    [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+    """
+    while i & (i + 1):
+        i -= (1 << i.bit_length() - 1) - 1
+    return (i + 1) // 2
+
+
+def n_chains(n: int, components: int) -> int:
+    """Return how many chains have about n flips together."""
+    return max(1, round(n / components))
+
+
+class Chains:
+    """The chains of the pairs that have c components to flip; m chains a pair."""
+
+    def __init__(self, visited: Visited, rows: Tensor, relevant: Tensor, seed: int) -> None:
+        self.visited, self.rows = visited, rows
+        self.components = relevant[rows].nonzero()[:, 1].view(len(rows), 1, -1, 1)  # (g, 1, c, 1)
+        n, c = visited.z.shape[1], self.components.shape[2]
+        self.m = n_chains(n, c)
+        self.worlds = visited.worlds[rows, : self.m].clone()  # (g, m, k)
+        self.tabu_until = torch.zeros(len(rows), self.m, c, dtype=torch.long, device=rows.device)
+        self.random = torch.Generator().manual_seed(seed)
+        self.moves, self.restarts, self.next_restart = 0, 0, max(SHORTEST_WALK, c)
+
+    @property
+    def cost(self) -> int:
+        """The number of evaluations of a move, for each pair."""
+        return self.m * self.components.shape[2]
+
+    def draw(self, *shape: int) -> Tensor:
+        """Draw numbers uniform on [0, 1), on the CPU, so that they are the same on every device."""
+        return torch.rand(shape, generator=self.random).to(self.worlds)
+
+    def restart(self) -> None:
+        """Begin anew from random worlds."""
+        self.restarts += 1
+        c, first = self.components.shape[2], self.restarts * self.m
+        self.next_restart += max(SHORTEST_WALK, luby(self.restarts + 1) * c)
+        positive = torch.arange(first, first + self.m)[:, None] * GOLDEN_RATIO % 1  # (m, 1)
+        is_positive = self.draw(*self.worlds.shape[1:]) < positive.to(self.worlds)  # (m, k)
+        self.worlds[:] = 2 * is_positive.to(self.worlds) - 1
+        self.tabu_until.zero_()
+
+    def move(self, is_open: Tensor, evaluate: Evaluate) -> None:
+        """Make the best move of each chain of the open pairs, (pairs,)."""
+        if self.moves == self.next_restart:
+            self.restart()
+        tenure = 1 + self.components.shape[2] // TENURES + (TENURES * self.draw(self.m)).long()
+        some = is_open[self.rows].nonzero()[:, 0]
+        if not len(some):
+            return
+        rows, c = self.rows[some], self.components.shape[2]
+        flips = self.worlds[some, :, None].expand(-1, -1, c, -1)  # (open, m, c, k)
+        components = self.components[some].expand(-1, self.m, -1, -1)
+        flips = flips.scatter(3, components, -flips.gather(3, components))
+        z = evaluate(rows, flips.flatten(1, 2)).view(len(some), self.m, c)
+
+        best = z.argmin(2, keepdim=True)
+        self.keep(rows, z.gather(2, best)[..., 0], take(flips, best))
+        tabu_until = self.tabu_until[some]
+        chosen = z.masked_fill(tabu_until > self.moves, torch.inf).argmin(2, keepdim=True)
+        self.worlds[some] = take(flips, chosen)
+        until = (self.moves + tenure).expand(len(some), -1)[..., None]
+        self.tabu_until[some] = tabu_until.scatter(2, chosen, until)
+        self.visited.evaluations[rows] += self.cost
+        self.moves += 1
+
+    def keep(self, rows: Tensor, z: Tensor, worlds: Tensor) -> None:
+        """Remember the worlds of chains, (rows, m, k), that are better than those before."""
+        visited, m = self.visited, self.m
+        better = z < visited.z[rows, :m]
+        visited.z[rows, :m] = torch.where(better, z, visited.z[rows, :m])
+        kept = torch.where(better[..., None], worlds, visited.worlds[rows, :m])
+        visited.worlds[rows, :m] = kept
+
+
+def take(flips: Tensor, chosen: Tensor) -> Tensor:
+    """Take one of the flips, (rows, m, c, k), of each chain, (rows, m, 1)."""
+    return flips.gather(2, chosen[..., None].expand(-1, -1, -1, flips.shape[3]))[:, :, 0]
+
+
+def groups(
+    visited: Visited, evaluator: Callable[[], Evaluate], relevant: Tensor
+) -> Iterator[tuple[Chains, Evaluate]]:
+    """Make the chains of the pairs with each number of components, and what evaluates them."""
+    seed, counts = int(torch.randint(1 << 31, ())), relevant.sum(1)
+    for count in counts.unique():
+        rows = (counts == count).nonzero()[:, 0]
+        yield Chains(visited, rows, relevant, seed), evaluator()
+
+
+def walk(visited: Visited, evaluator: Callable[[], Evaluate], relevant: Tensor, moves: int) -> None:
+    """Make some moves for each pair, whether it is refuted or not."""
+    for chains, evaluate in groups(visited, evaluator, relevant):
+        for _ in range(moves):
+            chains.move(torch.ones_like(visited.refuted), evaluate)
+
+
+def search(
+    visited: Visited,
+    evaluator: Callable[[], Evaluate],
+    relevant: Tensor,
+    budgets: Tensor,
+    share: bool = False,
+) -> None:
+    """Search for better worlds of each pair until it is refuted or its budget, (pairs,), is spent.
+
+    With `share`, budgets are those of all pairs together: what refuted pairs leave goes to the
+    others.
+    """
+    parts, costs = list(groups(visited, evaluator, relevant)), torch.zeros_like(budgets)
+    for chains, _ in parts:
+        costs[chains.rows] = chains.cost
+    while True:
+        is_open = ~visited.refuted
+        if share:
+            is_open &= visited.evaluations.sum() + costs[is_open].sum() <= budgets.sum()
+        else:
+            is_open &= visited.evaluations + costs <= budgets
+        if not is_open.any():
+            return
+        for chains, evaluate in parts:
+            chains.move(is_open, evaluate)

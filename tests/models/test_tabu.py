@@ -1,0 +1,247 @@
+"""The search of guided worlds: tabu search by flips, within a budget, on the network's own z."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+import possibleworlds
+from possibleworlds.data.pairs import Pairs
+from possibleworlds.errors import UserError
+from possibleworlds.models import Options
+from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
+from possibleworlds.models.tabu import (
+    Chains,
+    Evaluate,
+    Visited,
+    n_chains,
+    relevant_components,
+    search,
+    walk,
+)
+from possibleworlds.training.batches import Dataset
+from possibleworlds.training.certificate import certify, views
+from possibleworlds.training.evaluation import row_log_probabilities
+
+K = 12
+
+
+N = 6
+
+
+def distance(targets: Tensor, lowest: Tensor) -> Evaluate:
+    """Return a z that is the distance from the pair's target, plus its lowest z."""
+
+    def evaluate(rows: Tensor, worlds: Tensor) -> Tensor:
+        wrong = (worlds != targets[rows, None]).sum(-1)
+        return wrong.float() + lowest[rows, None]
+
+    return evaluate
+
+
+def toy(
+    targets: Tensor,
+    lowest: Tensor,
+    budgets: Tensor,
+    relevant: Tensor | None = None,
+    share: bool = False,
+) -> Visited:
+    """Search from some worlds a pair; by default all components but the last are flipped."""
+    evaluate, every = distance(targets, lowest), torch.arange(len(targets))
+    worlds = torch.ones(len(targets), N, K)
+    visited = Visited.start(worlds, evaluate(every, worlds), evaluations=N)
+    if relevant is None:
+        relevant = torch.ones(len(targets), K, dtype=torch.bool)
+    torch.manual_seed(1)
+    search(visited, lambda: evaluate, relevant, budgets, share)
+    assert torch.equal(visited.z, evaluate(every, visited.worlds))
+    return visited
+
+
+def targets(n: int) -> Tensor:
+    torch.manual_seed(5)
+    return 2.0 * torch.randint(2, (n, K)) - 1
+
+
+def test_what_can_be_refuted_is_and_stops_early() -> None:
+    lowest = torch.tensor([-0.5, 0.5] * 10)
+    visited = toy(targets(20), lowest, torch.full((20,), 900))
+    assert visited.refuted.tolist() == [True, False] * 10
+    assert (visited.evaluations[1::2] == 894).all()  # 6 and 74 moves of 12
+    assert (visited.evaluations[0::2] <= N + K * K).all()  # every move comes nearer
+    assert (visited.z[1::2].amin(1) == 0.5).all()
+
+
+def test_budgets_are_kept_and_a_path_does_not_depend_on_other_pairs() -> None:
+    lowest, budgets = torch.full((6,), 0.5), torch.tensor([3, 9, 12, 30, 31, 1000])
+    relevant = torch.arange(K) < torch.tensor([2, 3, 12, 12, 5, 5])[:, None]
+    together = toy(targets(6), lowest, budgets, relevant)
+    assert together.evaluations.tolist() == [6, 6, 6, 30, 31, 1001 - 5]
+    for i in range(6):
+        rows = slice(i, i + 1)
+        alone = toy(targets(6)[rows], lowest[rows], budgets[rows], relevant[rows])
+        assert torch.equal(alone.worlds, together.worlds[rows])
+        assert torch.equal(alone.evaluations, together.evaluations[rows])
+
+
+def test_what_refuted_pairs_leave_goes_to_the_others() -> None:
+    lowest = torch.tensor([-0.5] * 5 + [0.5])
+    shared = toy(targets(6), lowest, torch.full((6,), 300), share=True)
+    assert shared.refuted.tolist() == [True] * 5 + [False]
+    assert 1800 - K < int(shared.evaluations.sum()) <= 1800
+    assert int(shared.evaluations[5]) > 900
+
+
+def test_a_move_is_the_best_that_is_not_tabu_as_found_by_trying_all() -> None:
+    """One chain, against a plain loop with the same random numbers."""
+    torch.manual_seed(3)
+    energy = {}
+
+    def plain(world: tuple[float, ...]) -> float:
+        return energy.setdefault(world, 1 + torch.rand(()).item())
+
+    def evaluate(_: Tensor, worlds: Tensor) -> Tensor:
+        return torch.tensor([[plain(tuple(world)) for world in worlds[0].tolist()]])
+
+    k, relevant = 9, [0, 2, 3, 4, 5, 7, 8]
+    start = torch.ones(1, 1, k)
+    visited = Visited.start(start, evaluate(start, start), evaluations=1)
+    mask = torch.zeros(1, k, dtype=torch.bool)
+    mask[0, relevant] = True
+    chains = Chains(visited, torch.tensor([0]), mask, seed=4)
+    world, until, best = [1.0] * k, dict.fromkeys(relevant, 0), plain((1.0,) * k)
+    random = torch.Generator().manual_seed(4)
+    for move in range(8):  # there is no restart before
+        u = torch.rand(1, generator=random).item()
+        chains.move(torch.tensor([True]), evaluate)
+        flips = {i: [-x if i == j else x for j, x in enumerate(world)] for i in relevant}
+        best = min(best, *(plain(tuple(flip)) for flip in flips.values()))
+        chosen = min(
+            (i for i in relevant if until[i] <= move), key=lambda i: plain(tuple(flips[i]))
+        )
+        world, until[chosen] = flips[chosen], move + 1 + len(relevant) // 5 + int(5 * u)
+        assert chains.worlds[0, 0].tolist() == world
+        assert visited.z.item() == pytest.approx(best)
+    chains.move(torch.tensor([True]), evaluate)
+    assert chains.restarts == 1
+
+
+def test_chains_leave_a_local_minimum_and_restart_everywhere() -> None:
+    """All components at 1 are a trap that no single flip leaves; the target is all at -1."""
+
+    def evaluate(_: Tensor, worlds: Tensor) -> Tensor:
+        positive = (worlds > 0).sum(-1).float()
+        return torch.where(positive == 0, -1.0, K + 1 - positive)
+
+    worlds = torch.ones(1, N, K)
+    visited = Visited.start(worlds, evaluate(worlds, worlds), evaluations=N)
+    relevant = torch.ones(1, K, dtype=torch.bool)
+    search(visited, lambda: evaluate, relevant, torch.tensor([20_000]))
+    assert visited.refuted.all()
+    assert (visited.worlds[0, visited.z[0].argmin()] == -1).all()
+
+
+def test_walks_have_the_same_number_of_moves_for_all_pairs() -> None:
+    relevant = torch.arange(K) < torch.tensor([2, 12])[:, None]
+    lowest, worlds = torch.tensor([-0.5, -0.5]), torch.ones(2, N, K)
+    evaluate = distance(-torch.ones(2, K), lowest)
+    visited = Visited.start(worlds, evaluate(torch.arange(2), worlds), evaluations=0)
+    walk(visited, lambda: evaluate, relevant, moves=4)
+    assert visited.evaluations.tolist() == [4 * 3 * 2, 4 * 1 * 12]
+    assert (worlds == 1).all()
+    assert visited.z[:, 0].tolist() == [9.5, 7.5]
+
+
+@pytest.mark.parametrize(("n", "components", "chains"), [(64, 20, 3), (64, 26, 2), (1, 26, 1)])
+def test_a_move_costs_about_as_much_as_the_worlds_at_first(
+    n: int, components: int, chains: int
+) -> None:
+    assert n_chains(n, components) == chains
+
+
+def test_components_are_flipped_that_matter_to_the_pair() -> None:
+    w4 = torch.zeros(26, 5, 4)
+    w4[0, 1], w4[0, 2], w4[3, 4], w4[3, 0] = 1.0, 0.5, 1.3, 1.0
+    variables = torch.zeros(2, 26)
+    variables[0, 0] = variables[1, 0] = variables[1, 3] = 1
+    assert relevant_components(w4, variables).nonzero().tolist() == [[0, 1], [1, 0], [1, 1], [1, 4]]
+
+
+def small(**changes: int) -> GuidedWorldNet:
+    torch.manual_seed(1)
+    return GuidedWorldNet(GuidedWorldNetSettings(size=8, worlds=8, **changes)).eval()
+
+
+def test_the_budget_of_a_pair_is_that_of_its_variables_or_of_the_options() -> None:
+    data = Dataset(Pairs.of([("p", "p", 1), ("pq&r&", "p", 1)]))
+    ((_, batch),) = data.in_order_of_size()
+    model = small(search_evaluations=27, descent_steps=2)
+    with torch.no_grad():
+        model.f.bias.fill_(100.0)  # nothing is refuted
+        assert model.imagine(batch).evaluations.tolist() == [24 + 24, 24 + 81]  # type: ignore[union-attr]
+        for budget, *spent in ((1, 1, 1), (7, 7, 7), (8, 8, 8), (30, 24, 24), (100, 96, 96)):
+            imagined = model.imagine(batch, Options(budget=budget))
+            assert imagined.evaluations.tolist() == spent  # type: ignore[union-attr]
+            assert imagined.z.shape == (2, min(8, budget))
+        assert model.imagine(batch, Options(steps=2)).evaluations is None
+        best = model.imagine(batch)
+    assert torch.equal(best.log_probs[:, 1], torch.nn.functional.logsigmoid(best.z.amin(1)))
+
+
+def test_gradient_steps_alone_are_as_without_tabu_search() -> None:
+    data = Dataset(Pairs.of([("pq&", "p", 1), ("pq|", "p", 0), ("p", "q", 0)]))
+    with_search, gradient = small(), small(search_evaluations=0, steps=2)
+    assert (
+        row_log_probabilities(with_search, data, options=Options(steps=2))
+        == row_log_probabilities(gradient, data)
+    ).all()
+
+
+def test_training_meets_the_worlds_of_tabu_search() -> None:
+    ((_, batch),) = Dataset(Pairs.of([("pq&r|", "p", 1), ("pq|", "p", 0)])).in_order_of_size()
+    plain, searching = small(training_moves=0).train(), small(training_moves=40).train()
+    z = []
+    for model in (plain, searching):
+        torch.manual_seed(2)
+        z.append(model.imagine(batch).z.sort(1).values)
+    assert z[0].shape == z[1].shape
+    assert (z[1] <= z[0] + 1e-5).all()
+    assert (z[1] < z[0] - 1e-3).any()
+    z[1].sum().backward()
+    assert searching.w4.grad is not None
+
+
+def test_the_pretrained_network_decides_3_cnf_at_the_threshold() -> None:
+    data = Dataset(possibleworlds.generate(12, method="sat", seed=0))  # chains of 91 clauses
+    model = possibleworlds.load("guidedworldnet").model
+    predicted = row_log_probabilities(model, data).argmax(1)
+    assert (predicted == data.pairs.label).all()
+    by_gradient = row_log_probabilities(model, data, options=Options(steps=24)).argmax(1)
+    assert (by_gradient == data.pairs.label).sum() < 9
+    refutations = [view.refutes for view in views(model, data)]
+    countermodels = [one is not None for one in certify(model, data)]
+    assert refutations == countermodels == (1 - data.pairs.label).astype(bool).tolist()
+
+
+def test_the_default_search_is_that_of_the_settings() -> None:
+    model = small(search_evaluations=16)
+    data = Dataset(Pairs.of([("pq&", "p", 1), ("pq|", "p", 0)]))
+    default = row_log_probabilities(model, data)
+    budget = 8 * (1 + model.settings.descent_steps) + 16 * 2
+    assert (default == row_log_probabilities(model, data, options=Options(budget=budget))).all()
+    model.settings = replace(model.settings, search_evaluations=300)
+    assert (row_log_probabilities(model, data)[:, 1] <= default[:, 1] + 1e-6).all()
+
+
+def test_the_budget_from_python() -> None:
+    network = possibleworlds.load("guidedworldnet")
+    assert network.decide("p & q", "q", budget=100).entails
+    decision = network.decide("p | q", "q", budget=100)
+    assert (decision.entails, decision.refutes) == (False, True)
+    assert network.decide("p | q", "q", certify=True, budget=100).refutes
+    pairs = Pairs.of([("pq&", "p", 1), ("pq|", "p", 0)])
+    assert possibleworlds.evaluate(network, pairs, budget=200, progress=False).accuracy == 1
+    for name, budget in (("lstm", 5), ("possibleworldnet", 5), ("guidedworldnet", 0)):
+        with pytest.raises(UserError):
+            possibleworlds.load(name).decide("p", "q", budget=budget)
