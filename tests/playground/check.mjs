@@ -16,7 +16,7 @@ const golden = JSON.parse(readFileSync(goldenFile, "utf8"));
 const networks = JSON.parse(readFileSync(networksFile, "utf8"));
 
 const differences = [];
-const counts = { readings: 0, errors: 0, truth: 0, rebalanced: 0, scores: 0, worlds: 0, refuted: 0, unrefuted: 0, flips: 0 };
+const counts = { readings: 0, errors: 0, truth: 0, rebalanced: 0, scores: 0, worlds: 0, refuted: 0, unrefuted: 0, moves: 0, restarts: 0 };
 const largest = { z: 0, log_p: 0, worlds: 0, p: 0 };
 const same = (what, one, other) => {
   if (JSON.stringify(one) !== JSON.stringify(other)) differences.push([what, one, other]);
@@ -88,29 +88,35 @@ for (const [name, { worlds, n, rows }] of Object.entries(golden.networks)) {
   }
 }
 
-// The search ends after the same flips, in the same worlds, with the same answer.
-const { drawn, flips, descent, rows: annealed } = golden.annealed;
+// The search ends after the same moves, in the same world, with the same answer.
+const { drawn, search_evaluations, rows: searched } = golden.searched;
 const both = Object.fromEntries(Object.entries(networks).map(([name, one]) => [name, readNetwork(one)]));
-const { k } = both.guidedworldnet;
+Object.assign(both.guidedworldnet, { search_evaluations });
+const { k, descent_steps: descent } = both.guidedworldnet;
 const n = drawn.length / k;
-const draw = (step) => Float64Array.from([...drawn, ...(flips[step - descent - 1] ?? [])]);
-for (const { a, b, evaluations, worlds, z, p } of annealed) {
+for (const { a, b, numbers, evaluations, world, z, p } of searched) {
+  // First the numbers of the move, then those of the random worlds that the other network draws.
+  const draw = (step, count) => {
+    const own = Float64Array.from({ length: count }, (_, i) => numbers[step - descent - 1]?.[i] ?? 0.5);
+    if (!step) own.set(drawn, count - drawn.length);
+    return own;
+  };
   const search = new Search(readArgument(a, b), both, n, draw);
   while (!search.ends()) search.advance();
-  const title = `annealing ${a} |= ${b}`;
+  const title = `search ${a} |= ${b}`;
   const { probability, evaluations: spent } = search.summary("guided", search.steps);
-  same(`${title}, evaluations`, [spent, search.best(search.steps) < 0], [evaluations, Math.min(...z) < 0]);
+  same(`${title}, evaluations`, [spent, search.best(search.steps) < 0], [evaluations, z < 0]);
   counts[p > 0.5 ? "unrefuted" : "refuted"]++;
-  counts.flips += search.steps - descent;
+  counts.moves += search.steps - descent;
+  counts.restarts += search.chains.restarts;
   near(`${title}, P`, [probability], [p], 1e-4, "p");
   const { scores, worlds: path, network } = search.guided;
-  for (let i = 0; i < n; i++) {
-    let best = descent;
-    scores.forEach((step, t) => t > descent && step[i] < scores[best][i] && (best = t));
-    near(`${title}, z of world ${i}`, [scores[best][i]], [z[i]], 1e-4, "z");
-    const reached = roundWorlds(path[best].slice(i * k, (i + 1) * k), network);
-    same(`${title}, world ${i}`, [...reached], worlds.slice(i * k, (i + 1) * k));
-  }
+  let [best, least] = [[], Infinity];
+  scores.slice(descent).forEach((step, t) => step.forEach((one, i) => {
+    if (one < least) [best, least] = [path[descent + t].slice(i * k, (i + 1) * k), one];
+  }));
+  near(`${title}, z`, [least], [z], 1e-4, "z");
+  same(`${title}, world`, [...roundWorlds(best, network)], world);
 }
 
 console.log(JSON.stringify({ counts, largest, total: differences.length, differences: differences.slice(0, 20) }));

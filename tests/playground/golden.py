@@ -2,12 +2,14 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS
@@ -21,6 +23,7 @@ from possibleworlds.logic.truth import count_models
 from possibleworlds.models.base import Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.possibleworldnet import PossibleWorldNet, all_worlds
+from possibleworlds.models.tabu import Chains
 from possibleworlds.models.trees.balance import balance
 from possibleworlds.playground.page import FALLACIES, NETWORKS, samples
 from possibleworlds.training.batches import Dataset
@@ -30,8 +33,8 @@ STYLES = ("published", "ascii", "unicode", "latex")
 NAMES = [*"pqrstuvwxyz", "rain", "wet_2", "x'", "α", "Ж1", "constructor", "toString", "__proto__"]
 JUNK = "pq()~&|>-<=!\\ negto{}[]_'10^,;.$\n\t\u00a0\x85\x1c\u202e\0²½Ⅷ٣α字𝒜😀é\"/"
 STEPS = (0, 1, 2, 5, 24)
-N_ANNEALED = 6
-"""So few worlds that some searches need many flips."""
+N_SEARCHED, SEARCH_EVALUATIONS = 6, 200
+"""So few worlds that some searches need many moves, and evaluations for each variable."""
 
 
 def random_formula(rng: random.Random, operators: int, names: list[str]) -> Formula:
@@ -167,38 +170,48 @@ def network(name: str, rng: random.Random) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def annealed(rng: random.Random) -> dict[str, Any]:
+def searched(rng: random.Random) -> dict[str, Any]:
     """Where the default search of guidedworldnet arrives from given worlds, and when it ends."""
     model = possibleworlds.load("guidedworldnet").model.eval().double()
     assert isinstance(model, GuidedWorldNet)
+    model.settings = replace(model.settings, search_evaluations=SEARCH_EVALUATIONS)
     pairs = [pair for pairs in samples().values() for pair in rng.sample(pairs, 4)]
     pairs += [["1", "0"], ["rain <-> wet", "1 | rain"]]
-    drawn = np.random.default_rng(1).random((N_ANNEALED, model.settings.world_size))
+    drawn = np.random.default_rng(1).random((N_SEARCHED, model.settings.world_size))
     worlds = 2 * torch.from_numpy(drawn) - 1
-    rows = []
-    for numbers, batch in letters_of(pairs)[0].in_order_of_size():
+    data, rows = letters_of(pairs)[0], []
+    for i, (a, b, *_) in enumerate(pairs):
+        numbers: list[list[float]] = []  # of each move, with those of a restart after its own
+
+        def draw(chains: Chains, *shape: int, kept: list[list[float]] = numbers) -> Tensor:
+            uniform = torch.rand(shape, generator=chains.random).double()
+            if len(kept) == chains.moves:
+                kept.append([])
+            kept[-1] = uniform.flatten().tolist() + kept[-1]
+            return uniform
+
+        ((_, batch),) = data.in_order_of_size(np.array([i]))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(model, "draw_worlds", lambda *_, **__: worlds[None])
-            # The search draws nothing else but two numbers for each world at each flip.
-            torch.manual_seed(0)
-            imagined = model.imagine(batch, Options(worlds=N_ANNEALED))
+            patch.setattr(Chains, "draw", draw)
+            imagined = model.imagine(batch, Options(worlds=N_SEARCHED))
         assert imagined.evaluations is not None
-        for i, row in enumerate(numbers):
-            a, b, *_ = pairs[row]
-            rows.append(
-                {
-                    "a": a,
-                    "b": b,
-                    "evaluations": int(imagined.evaluations[i]),
-                    "worlds": imagined.worlds[i].flatten().tolist(),
-                    "z": imagined.z[i].tolist(),
-                    "p": float(imagined.log_probs[i, 1].exp()),
-                }
-            )
-    torch.manual_seed(0)
-    flips = [torch.rand(2, N_ANNEALED).flatten().tolist() for _ in range(26 * model.settings.flips)]
-    descent = model.settings.descent_steps
-    return {"drawn": drawn.flatten().tolist(), "flips": flips, "descent": descent, "rows": rows}
+        rows.append(
+            {
+                "a": a,
+                "b": b,
+                "numbers": numbers,
+                "evaluations": int(imagined.evaluations[0]),
+                "world": imagined.worlds[0, imagined.z[0].argmin()].tolist(),
+                "z": float(imagined.z.amin()),
+                "p": float(imagined.log_probs[0, 1].exp()),
+            }
+        )
+    return {
+        "drawn": drawn.flatten().tolist(),
+        "search_evaluations": SEARCH_EVALUATIONS,
+        "rows": rows,
+    }
 
 
 def write(path: Path) -> None:
@@ -213,5 +226,5 @@ def write(path: Path) -> None:
     }
     with single_thread():
         golden["networks"] = {name: network(name, rng) for name in NETWORKS}
-        golden["annealed"] = annealed(rng)
+        golden["searched"] = searched(rng)
     path.write_text(json.dumps(golden), encoding="utf-8")

@@ -170,7 +170,7 @@ def test_the_networks_at_work_step_by_step(visit: Callable[..., Visit]) -> None:
     )
     assert at.last_step() >= 4
     evaluations = f"{64 * (at.last_step() + 1):,}"
-    assert f"worlds evaluated{evaluations} of up to 2,240" in at.text(".guided .facts")
+    assert f"worlds evaluated{evaluations} of up to 2,304" in at.text(".guided .facts")
     assert f"worlds evaluated{evaluations}" in at.text(".random .facts")
     at.page.click("#restart")
     assert at.step() == 0
@@ -186,18 +186,18 @@ def test_the_networks_at_work_step_by_step(visit: Callable[..., Visit]) -> None:
     at.address("step=2")
 
 
-def test_worlds_are_annealed_until_the_budget_is_spent(never_refuting: Windows) -> None:
+def test_worlds_are_searched_until_the_budget_is_spent(never_refuting: Windows) -> None:
     address = link(a="p -> q; p", b="q", worlds="16")
     at = Visit(never_refuting, SIZES["desktop"], address).networks()
-    assert at.step() == at.last_step() == 4 + 2 * 15
+    assert at.step() == at.last_step() == 4 + 2 * 1000 // 16
     assert at.text(".guided .verdict") == "says follows with P = 1.0000 ✓ right"
-    assert "worlds evaluated560 of up to 560" in at.text(".guided .facts")
-    assert re.match(
-        r"Flip 30 of up to 30 at temperature 0.28: \d+ of 16 kept. The budget is spent",
-        at.text("#phase"),
+    assert "worlds evaluated2,080 of up to 2,080" in at.text(".guided .facts")
+    assert at.text("#phase") == (
+        "Move 125 of up to 125: every flip of each of the 8 best worlds is tried, the best is made. "
+        "The budget is spent: no world speaks against it."
     )
     at.page.fill("#time", "5")
-    assert at.text("#phase").startswith("Flip 1 of up to 30 at temperature 0.70: ")
+    assert at.text("#phase").startswith("Move 1 of up to 125: ")
     at.close()
 
 
@@ -206,7 +206,7 @@ def test_the_search_ends_with_a_world_that_refutes(always_refuting: Windows) -> 
     at = Visit(always_refuting, SIZES["desktop"], address).networks()
     assert at.step() == at.last_step() == 4
     assert at.text(".guided .verdict") == "says does not follow with P = 0.0000 ✗ wrong"
-    assert "worlds evaluated80 of up to 560" in at.text(".guided .facts")
+    assert "worlds evaluated80 of up to 2,080" in at.text(".guided .facts")
     assert at.text("#phase").endswith("A world speaks against it: the search ends.")
     at.close()
 
@@ -214,7 +214,7 @@ def test_the_search_ends_with_a_world_that_refutes(always_refuting: Windows) -> 
 @pytest.mark.parametrize("size", SIZES)
 def test_play_and_pause(never_refuting: Windows, size: str) -> None:
     # In a window of its own, as the clock stays stopped.
-    address = link(a="p -> q; p", b="q", worlds="16")
+    address = link(a="p -> q; p", b="q", worlds="128")
     at = Visit(never_refuting, SIZES[size], address, locale="en-GB").networks()
     at.page.clock.install(time=0)
     at.page.clock.pause_at(10_000)  # seconds
@@ -229,7 +229,7 @@ def test_play_and_pause(never_refuting: Windows, size: str) -> None:
     assert at.step() == 3
     at.page.click("#play")
     at.page.clock.run_for(60_000)
-    assert at.step() == 34
+    assert at.step() == 4 + 2 * 1000 // 128
     assert "Watch" in at.text("#play")
     at.close()
 
@@ -289,7 +289,7 @@ def test_other_worlds_and_other_numbers_of_them(visit: Callable[..., Visit]) -> 
     assert at.text("#world") != before
     at.page.select_option("#count", "16")
     at.networks()
-    assert "worlds evaluated16 of up to 560" in at.text(".guided .facts")
+    assert "worlds evaluated16 of up to 2,080" in at.text(".guided .facts")
     at.address("worlds=16")
 
 

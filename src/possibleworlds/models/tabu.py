@@ -77,7 +77,7 @@ def luby(i: int) -> int:
 
 def n_chains(n: int, components: int) -> int:
     """Return how many chains have about n flips together."""
-    return max(1, round(n / components))
+    return max(1, (2 * n + components) // (2 * components))
 
 
 class Chains:

@@ -258,7 +258,7 @@ function chosenWorld() {
   const match = /^(random|guided)-(\d+)$/.exec(state.world);
   if (!match || !search || search.steps < 0) return null;
   const [, who, index] = match;
-  if (Number(index) >= search.n) return null;
+  if (Number(index) >= search[who].scores[stepShown()].length) return null;
   return { who, index: Number(index), reading: search[who].read(stepShown(), Number(index)) };
 }
 

@@ -9,7 +9,7 @@ import { fold, isVariable, variablesOf } from "./syntax.js";
 export const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const OPERATORS = "~&|>";
 const MAX_NODES = 4000;
-const SEARCH = { descent_steps: 4, flips: 15 }; // where a network's settings do not say
+const SEARCH = { descent_steps: 4, search_evaluations: 1000 }; // where a network's settings do not say
 
 // Weights as they are in the page: the float32 arrays b1, f.bias, f.weight, w1, w4 in base64.
 export function readNetwork({ weights, settings }) {

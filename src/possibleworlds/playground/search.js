@@ -1,11 +1,11 @@
 // Both networks on one argument: random worlds drawn anew, and the same first worlds guided.
 //
-// As in Python, guided worlds take a few gradient steps and are then annealed, until one of them
-// refutes the argument or the budget is spent; the best world decides.
+// As in Python, guided worlds take a few gradient steps, and the best of them go on by tabu search,
+// until a world refutes the argument or the budget is spent; the best world decides.
 
-import { cumulativeWeights, flipAll } from "./annealing.js";
 import { conjunction } from "./argument.js";
 import { balanced, compile, Evaluator, LETTERS, logProbability, readLetter, roundWorlds } from "./network.js";
+import { Chains, relevantComponents } from "./tabu.js";
 import { bitAt, judgeRows } from "./truth.js";
 
 const MAX_PARTS = 400; // so that a step takes a fraction of a second
@@ -22,7 +22,7 @@ class Contestant {
   add(worlds, scores = this.evaluator.scores(worlds), flipped = null) {
     this.worlds.push(worlds);
     this.scores.push(scores);
-    this.flipped.push(flipped); // the component of each world that was flipped, if it was
+    this.flipped.push(flipped); // the component of each world that was flipped for good, if it was
     this.refutes.push(this.check(roundWorlds(worlds, this.network)));
   }
 
@@ -69,10 +69,16 @@ export class Search {
     this.random = new Contestant(argument, networks.possibleworldnet, pair);
     this.guided = new Contestant(argument, networks.guidedworldnet, compile(...sides, balanced), pair);
     const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
-    this.weights = cumulativeWeights(networks.guidedworldnet, letters);
-    this.descent = networks.guidedworldnet.descent_steps;
-    this.flips = networks.guidedworldnet.flips * letters.length; // at most
-    this.budget = n * (1 + this.descent + this.flips);
+    const { guidedworldnet } = networks;
+    this.chains = new Chains(this.guided.evaluator, relevantComponents(guidedworldnet, letters), n);
+    this.descent = guidedworldnet.descent_steps;
+    this.moves = Math.floor((guidedworldnet.search_evaluations * letters.length) / this.chains.cost); // at most
+    this.budget = this.evaluations(this.descent + this.moves);
+  }
+
+  // How many worlds each network has evaluated after a step.
+  evaluations(step) {
+    return this.n * (1 + Math.min(step, this.descent)) + this.chains.cost * Math.max(0, step - this.descent);
   }
 
   get steps() {
@@ -81,26 +87,27 @@ export class Search {
 
   // Whether the search has ended by a step, the last if none is given: refuted, or out of budget.
   ends(step = this.steps) {
-    return step >= this.descent + this.flips || (step >= this.descent && this.best(step) < 0);
+    return step >= this.descent + this.moves || (step >= this.descent && this.best(step) < 0);
   }
 
-  // The lowest z after a step: of all worlds that annealing came through, or of this step's.
+  // The lowest z after a step: of all worlds that the tabu search has tried, or of this step's.
   best(step) {
     return minimum(this.guided.scores.slice(Math.min(step, this.descent), step + 1).map(minimum));
   }
 
-  // Take one more step; each network evaluates n more worlds.
+  // Take one more step; both networks evaluate as many more worlds.
   advance() {
-    const { n, guided, draw, weights } = this;
+    const { n, guided, draw, chains } = this;
     const { k } = guided.network;
     const step = this.steps + 1;
-    const numbers = draw(step, n * k + 2 * n);
-    const drawn = numbers.slice(0, n * k).map((u) => 2 * u - 1);
+    const isMove = step > this.descent;
+    const numbers = draw(step, (isMove ? chains.cost : n) * k + chains.numbers);
+    const drawn = numbers.slice(chains.numbers).map((u) => 2 * u - 1);
     this.random.add(drawn);
-    if (step <= this.descent) return guided.add(step ? guided.evaluator.step(guided.worlds.at(-1)) : drawn);
-    const worlds = roundWorlds(guided.worlds.at(-1), guided.network);
-    const next = flipAll(guided.evaluator, worlds, guided.scores.at(-1), weights, numbers.slice(n * k), step - this.descent - 1);
-    return guided.add(next.worlds, next.scores, next.flipped);
+    if (!isMove) return guided.add(step ? guided.evaluator.step(guided.worlds.at(-1)) : drawn);
+    if (step === this.descent + 1) chains.start(roundWorlds(guided.worlds.at(-1), guided.network), guided.scores.at(-1));
+    const { worlds, scores, flipped } = chains.move(numbers);
+    return guided.add(worlds, scores, flipped);
   }
 
   // What a network has come to after a step, and how many worlds it had to evaluate.
@@ -113,10 +120,11 @@ export class Search {
     return {
       probability,
       follows: probability > 0.5,
-      evaluations: this.n * (step + 1),
+      evaluations: this.evaluations(step),
       worlds: checked.length,
       refuting: checked.filter(Boolean).length,
-      firstAfter: first < 0 || first > step ? null : this.n * first + refutes[first].indexOf(true) + 1,
+      firstAfter: first < 0 || first > step ? null
+        : (first && this.evaluations(first - 1)) + refutes[first].indexOf(true) + 1,
     };
   }
 }

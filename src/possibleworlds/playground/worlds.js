@@ -1,6 +1,5 @@
 // The networks at work: worlds as a heat map, what each says, and how the guided ones move.
 
-import { temperature } from "./annealing.js";
 import { inWords, judge } from "./argument.js";
 import { canvasOf, colour, el, number } from "./dom.js";
 import { LETTERS, roundWorlds } from "./network.js";
@@ -30,6 +29,11 @@ export class Panel {
       el("h3", {}, title, el("code", {}, name)), this.verdict, this.facts, this.map, this.chart);
   }
 
+  // How many worlds there are at this step.
+  get count() {
+    return this.search[this.who].scores[this.step].length;
+  }
+
   show(search, step, world, argument, follows) {
     Object.assign(this, { search, step, world, argument });
     this.element.classList.toggle("empty", !search);
@@ -52,9 +56,9 @@ export class Panel {
     this.drawMap();
     this.drawChart();
     const z = search[this.who].scores[step][world];
-    this.map.setAttribute("aria-valuemax", search.n);
+    this.map.setAttribute("aria-valuemax", this.count);
     this.map.setAttribute("aria-valuenow", world + 1);
-    this.map.setAttribute("aria-valuetext", `World ${world + 1} of ${search.n}, z = ${z.toFixed(1)}, ` +
+    this.map.setAttribute("aria-valuetext", `World ${world + 1} of ${this.count}, z = ${z.toFixed(1)}, ` +
       (z < 0 ? "speaks against it" : "speaks for it"));
   }
 
@@ -70,14 +74,14 @@ export class Panel {
     const top = letters.length * high + 3;
     const strips = top + others.length * low + 6;
     const context = canvasOf(this.map, width, strips + 2 * STRIP + 4);
-    const columnWidth = (width - GUTTER - 2) / search.n;
+    const columnWidth = (width - GUTTER - 2) / this.count;
     const [minus, zero, plus] = ["minus", "zero", "plus"].map((name) => channels(colour(name)));
     const shade = (value) => `rgb(${mix(zero, value < 0 ? minus : plus, Math.abs(value)).join(" ")})`;
     const gap = columnWidth > 5 ? 1 : 0.4;
     context.strokeStyle = colour("ink");
     // Random worlds are drawn rounded; those that move are rounded where they arrive.
     const current = who === "random" ? roundWorlds(worlds[step], network) : worlds[step];
-    for (let i = 0; i < search.n; i++) {
+    for (let i = 0; i < this.count; i++) {
       const x = GUTTER + i * columnWidth;
       const cell = (y, height) => context.fillRect(x, y, columnWidth - gap, height);
       const at = i * network.k;
@@ -124,25 +128,34 @@ export class Panel {
     const y = (z) => 8 + ((CHART - 30) * (most - z)) / (most - least || 1);
     context.fillStyle = colour("against");
     context.fillRect(GUTTER, y(0), width - GUTTER, CHART - 18 - y(0));
-    const { scores, refutes } = search[who];
-    const last = refutes.at(-1);
-    for (let i = 0; i < search.n; i++) {
-      context.globalAlpha = i === world ? 1 : 0.35;
-      context.lineWidth = i === world ? 2.5 : 1;
-      if (who === "guided") {
-        context.strokeStyle = colour(last[i] ? "false" : "true");
-        context.beginPath();
-        for (let t = 0; t <= step; t++) context.lineTo(x(t), y(scores[t][i]));
-        context.stroke();
-      }
-      const from = who === "guided" ? step : 0;
-      for (let t = from; t <= step; t++) {
-        context.fillStyle = colour(refutes[t][i] ? "false" : "true");
-        context.beginPath();
-        context.arc(x(t), y(scores[t][i]), i === world && t === step ? 4 : 1.8, 0, 7);
-        context.fill();
-      }
+    const { scores, refutes, flipped } = search[who];
+    const dot = (t, i, isChosen) => {
+      context.fillStyle = colour(refutes[t][i] ? "false" : "true");
+      context.beginPath();
+      context.arc(x(t), y(scores[t][i]), isChosen ? 4 : 1.8, 0, 7);
+      context.fill();
+    };
+    const line = (points) => {
+      context.strokeStyle = colour("true");
+      context.beginPath();
+      for (const [t, z] of points) context.lineTo(x(t), y(z));
+      context.stroke();
+    };
+    context.globalAlpha = 0.35;
+    if (who === "guided") {
+      // Worlds that follow the gradient, then the moves of each chain: the flips made for good.
+      const steps = Array.from({ length: step + 1 }, (_, t) => t);
+      const descent = steps.filter((t) => !flipped[t]);
+      for (let i = 0; i < search.n; i++) line(descent.map((t) => [t, scores[t][i]]));
+      const moves = steps.filter((t) => flipped[t]).map((t) => [t, scores[t].filter((_, i) => flipped[t][i] !== null)]);
+      context.lineWidth = 2;
+      for (let i = 0; i < search.chains.count; i++) line(moves.map(([t, made]) => [t, made[i]]));
     }
+    for (let t = who === "guided" ? step : 0; t <= step; t++) {
+      for (let i = 0; i < scores[t].length; i++) dot(t, i, false);
+    }
+    context.globalAlpha = 1;
+    dot(step, world, true);
     context.globalAlpha = 1;
     context.strokeStyle = colour("line");
     context.lineWidth = 1;
@@ -165,18 +178,18 @@ export class Panel {
       context.fillText(t || (who === "guided" ? "step 0" : "draw 0"), x(t) + (t ? Math.min(0, width - 10 - x(t)) : 12), CHART - 4);
     }
     const against = scores[step].filter((z) => z < 0).length;
-    this.chart.setAttribute("aria-label", `${TITLES[who][0]} after step ${step}: ${against} of ${search.n} speak against it`);
+    this.chart.setAttribute("aria-label", `${TITLES[who][0]} after step ${step}: ${against} of ${this.count} speak against it`);
   }
 
   point(event) {
     if (!this.search) return;
     const box = this.map.getBoundingClientRect();
     const share = (event.clientX - box.left - GUTTER) / (box.width - GUTTER - 2);
-    this.choose(Math.max(0, Math.min(this.search.n - 1, Math.floor(share * this.search.n))));
+    this.choose(Math.max(0, Math.min(this.count - 1, Math.floor(share * this.count))));
   }
 
   key(event) {
-    const n = this.search?.n ?? 1;
+    const n = this.search ? this.count : 1;
     const moves = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 8, PageDown: -8, Home: -n, End: n };
     if (!this.search || !(event.key in moves)) return;
     event.preventDefault();
@@ -186,11 +199,11 @@ export class Panel {
 
 // What the guided network does in a step, and why it stops.
 export function describeStep(search, step) {
-  const { descent, flips, n, guided } = search;
-  const kept = guided.flipped[step]?.filter((component) => component !== null).length;
+  const { descent, moves, chains } = search;
+  const worlds = chains.count === 1 ? "the best world" : `each of the ${chains.count} best worlds`;
   const what = !step ? "Both start from the same random worlds."
     : step <= descent ? `Gradient step ${step} of ${descent}: each guided world moves down z.`
-      : `Flip ${step - descent} of up to ${flips} at temperature ${temperature(step - descent - 1).toFixed(2)}: ${kept} of ${n} kept.`;
+      : `Move ${step - descent} of up to ${moves}: every flip of ${worlds} is tried, the best is made.`;
   const end = search.best(step) < 0 ? "A world speaks against it: the search ends." : "The budget is spent: no world speaks against it.";
   return search.ends(step) ? `${what} ${end}` : what;
 }

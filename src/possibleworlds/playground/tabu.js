@@ -1,0 +1,82 @@
+// Tabu search for a world with a negative z, as possibleworlds/models/tabu.py has it.
+
+const [GOLDEN_RATIO, SHORTEST_WALK, TENURES] = [0.6180339887, 8, 5];
+
+// The i-th number of Luby's sequence 1, 1, 2, 1, 1, 2, 4, ..., from i = 1.
+export function luby(i) {
+  let rest = i;
+  while (rest & (rest + 1)) rest -= (1 << (31 - Math.clz32(rest))) - 1;
+  return (rest + 1) / 2;
+}
+
+// The components of a world that matter to the variables of a pair: at least half as much as the largest.
+export function relevantComponents({ d, k, w4 }, letters) {
+  const weights = Array.from({ length: k }, (_, i) =>
+    Math.max(...letters.map((letter) => w4[letter].subarray(i * d, (i + 1) * d).reduce((all, x) => all + x * x, 0))));
+  const enough = Math.max(...weights) / 2;
+  return weights.flatMap((weight, i) => (weight >= enough ? [i] : []));
+}
+
+// Some chains of worlds that start from the best; a move tries every flip of each and makes the best.
+export class Chains {
+  constructor(evaluator, components, n) {
+    const count = Math.max(1, Math.round(n / components.length));
+    Object.assign(this, { evaluator, components, count, worlds: [], moves: 0, restarts: 0 });
+    this.nextRestart = Math.max(SHORTEST_WALK, components.length);
+    this.tabuUntil = Array.from({ length: count }, () => new Map());
+  }
+
+  // How many worlds a move evaluates.
+  get cost() {
+    return this.count * this.components.length;
+  }
+
+  // How many uniform numbers a move needs: one a chain, and those of new worlds in case of a restart.
+  get numbers() {
+    return this.count * (1 + this.evaluator.network.k);
+  }
+
+  start(worlds, scores) {
+    const { k } = this.evaluator.network;
+    const order = Array.from(scores.keys()).sort((i, j) => scores[i] - scores[j]);
+    this.worlds = order.slice(0, this.count).map((i) => worlds.slice(i * k, (i + 1) * k));
+  }
+
+  restart(uniform) {
+    const { k } = this.evaluator.network;
+    this.restarts += 1;
+    this.nextRestart += Math.max(SHORTEST_WALK, luby(this.restarts + 1) * this.components.length);
+    this.worlds = this.worlds.map((_, i) => {
+      const positive = ((this.restarts * this.count + i) * GOLDEN_RATIO) % 1;
+      return uniform.slice(i * k, (i + 1) * k).map((u) => (u < positive ? 1 : -1));
+    });
+    this.tabuUntil.forEach((until) => until.clear());
+  }
+
+  // Make a move; give the worlds that it has tried, their z, and which component was flipped for good.
+  move(numbers) {
+    const { evaluator, components, count, moves, tabuUntil } = this;
+    const { k } = evaluator.network;
+    if (moves === this.nextRestart) this.restart(numbers.slice(count));
+    const tried = { worlds: new Float64Array(this.cost * k), scores: new Float64Array(this.cost), flipped: [] };
+    this.worlds = this.worlds.map((world, chain) => {
+      let best = 0;
+      let least = Infinity;
+      components.forEach((component, i) => {
+        const at = chain * components.length + i;
+        tried.worlds.set(world, at * k);
+        tried.worlds[at * k + component] *= -1;
+        tried.scores[at] = evaluator.score(tried.worlds, at * k);
+        const isTabu = (tabuUntil[chain].get(component) ?? 0) > moves;
+        if (!isTabu && tried.scores[at] < least) [best, least] = [i, tried.scores[at]];
+      });
+      const tenure = 1 + Math.floor(components.length / TENURES) + Math.floor(TENURES * numbers[chain]);
+      tabuUntil[chain].set(components[best], moves + tenure);
+      tried.flipped.push(...components.map((component, i) => (i === best ? component : null)));
+      const at = (chain * components.length + best) * k;
+      return tried.worlds.slice(at, at + k);
+    });
+    this.moves += 1;
+    return tried;
+  }
+}
