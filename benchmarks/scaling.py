@@ -51,7 +51,8 @@ def children_seconds() -> float:
 def grid_cost(model: str, data: Path) -> dict[str, float]:
     """The grid of a network and the seconds of one core that all of it takes."""
     kind = resolve(model)
-    speeds = [speed for speed in measure(model, sample(kind, MEASURED, 0), data) if speed]
+    points = sample(kind, MEASURED, 0)
+    speeds = [speed for point in points if (speed := measure(model, point, data))]
     plan = paper_plan(kind, EPOCHS, 0, speeds)
     epoch = sum(speed.epoch for speed in speeds) / len(speeds)
     return {"settings": plan.grid_size, "epoch": epoch, "seconds": plan.seconds(0)}

@@ -51,6 +51,8 @@ def test_a_sweep_from_plan_to_evaluation(
     done = possible("sweep", PLAIN, *options(data, 24), "--test", tests, cwd=here)
     assert all(len(line) <= 80 for line in done.stderr.splitlines())
     log = " ".join(done.stderr.split())
+    assert "measuring speed" in log
+    assert "3/3 settings" in log
     assert "the defaults and 2 of 4 settings" in log
     assert "the best 1 with 3 seeds" in log
     assert "of one core" in log
@@ -69,7 +71,7 @@ def test_a_sweep_from_plan_to_evaluation(
     assert selection["validation"] == max(selection["seeds"].values())
     for name in evaluated:
         evaluations = json.loads((trials[name] / "evaluation.json").read_text())
-        own = {f"{data.name}/{path.stem}" for path in data.glob("*.txt")}
+        own = {f"{data.name}/{path.stem}" for path in data.glob("*.txt") if path.stem != "train"}
         assert evaluations.keys() == own | {"elsewhere/validate", "elsewhere/test_easy"}
         assert evaluations[f"{data.name}/validate"]["accuracy"] == selection["seeds"][name]
         assert evaluations["elsewhere/test_easy"] == evaluations[f"{data.name}/test_easy"]
@@ -254,9 +256,17 @@ def test_a_speed_that_was_lost_is_measured_again(data: Path, tmp_path: Path) -> 
     lost: list[str] = []
     budget = Budget(30.0, "seconds")
     request = SearchRequest(budget, 10.0, 0)
-    (search,) = plan_searches(tmp_path, {"linear-bow": request}, data, Killing(1))
-    assert lost == ["linear-bow"]
+    shown: list[tuple[int, int]] = []
+    requests = {"linear-bow": request}
+    show = lambda done, total: shown.append((done, total))  # noqa: E731
+    (search,) = plan_searches(tmp_path, requests, data, Killing(1), show=show)
+    assert lost == ["linear-bow 0"]
     assert search.plan.evaluation > 0
+    candidates = len(search.plan.candidates)
+    assert {total for _, total in shown} == {candidates}
+    done = [done for done, _ in shown]
+    assert done == sorted(done)
+    assert {*range(candidates + 1)} <= {0, *done}  # one by one: there is one process
 
 
 @pytest.mark.parametrize(
@@ -360,8 +370,7 @@ def test_the_later_steps_of_a_training_count_for_its_length(
     monkeypatch.setattr(f"{measure.__module__}.seconds_per_call", operations_a_call)
     settings = {"size": 8, "worlds": 8, "training_worlds": 8, "training_steps": 1}
     candidates = [{**settings, "unguided_fraction": share} for share in (1.0, 0.5, 0.0)]
-    plain, half, guided = (
-        speed.epoch for speed in measure("guidedworldnet", candidates, data) if speed
-    )
+    speeds = [measure("guidedworldnet", candidate, data) for candidate in candidates]
+    plain, half, guided = (speed.epoch for speed in speeds if speed)
     assert 1.1 * plain < half < 0.95 * guided
     assert half == pytest.approx((plain + guided) / 2, rel=0.02)

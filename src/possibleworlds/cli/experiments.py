@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -90,12 +91,17 @@ def sweep(
     each = Budget(whole.amount / len(models), whole.unit) if whole else None
     request = sweeps.SearchRequest(each, sweeps.EPOCHS if epochs is None else epochs, seed)
     data, folder = data.resolve(), folder.resolve()
+    log("reading the data")
     files = sweeps.files_to_evaluate(data, [path.resolve() for path in tests])
     runs_on = make_engine(engine, workers, address)
     try:
         with console.stoppable("the same command, given again, continues the sweep") as stop:
             requests = dict.fromkeys(models, request)
-            searches = sweeps.plan_searches(folder, requests, data, runs_on, stop, log)
+            with Bars(unit="settings") as bars:
+                show_speed = partial(bars.show, "measuring speed")
+                searches = sweeps.plan_searches(
+                    folder, requests, data, runs_on, stop, log, show_speed
+                )
             for search in searches:
                 plan = progress.plan_in_words(search.plan)
                 after = duration(search.seconds_to_evaluate(files))
@@ -189,7 +195,9 @@ def run_reproduction(work: "Reproduction", command: str) -> tuple[Path, list[str
     with Bars() as bars:
         work.make_data(bars.show)
     log("data generated and verified; planning")
-    lengths, searches = work.expected_seconds(), work.plan_search()
+    with Bars(unit="settings") as bars:
+        lengths = work.expected_seconds(partial(bars.show, "measuring speed"))
+        searches = work.plan_search(partial(bars.show, "of the search"))
     lengths |= work.add_twins(searches)
     works = [search.work_left({}) for search in searches]
     twins = [search.plan.seconds_each(-1) for search in searches if search.pending()]

@@ -22,7 +22,7 @@ from possibleworlds.experiments.grid import Budget
 from possibleworlds.experiments.presets import PlannedRun, Preset
 from possibleworlds.experiments.selection import SELECTED, SelectedRuns
 from possibleworlds.experiments.sweep import EPOCHS, Search, SearchRequest
-from possibleworlds.experiments.trials import TRIALS, Trial, read_result
+from possibleworlds.experiments.trials import TRIALS, ShowMeasured, Trial, read_result
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
 from possibleworlds.parallel.engines import Engine
@@ -127,11 +127,11 @@ class Reproduction:
             self.checkpoints[trial.name] = trials.fraction_done(self.runs, trial, rows)
         return [trial.name for trial in of_run]
 
-    def expected_seconds(self) -> dict[str, float]:
+    def expected_seconds(self, show: ShowMeasured = scheduler.ignore) -> dict[str, float]:
         """Estimate how many seconds each planned run takes, from its start, that is not done."""
         left = {n: run for n, (run, _) in self.trials.items() if not read_result(self.runs, n)}
         candidates = {n: (r.model, [r.overrides], self.out / r.data) for n, r in left.items()}
-        speeds = trials.measure_all(candidates, self.engine, self.stop, self.log)
+        speeds = trials.measure_all(candidates, self.engine, self.stop, self.log, show)
         settings = {name: run.settings for name, run in left.items()}
         return {
             name: speeds[name][0].trial(of["epochs"], of["evaluations"])
@@ -172,7 +172,7 @@ class Reproduction:
 
         scheduler.run(calls, self.engine, self.stop, self.log, refresh)
 
-    def plan_search(self) -> list[Search]:
+    def plan_search(self, show: ShowMeasured = scheduler.ignore) -> list[Search]:
         """Plan the search for the benchmark networks, which share its budget."""
         if not (budget := self.preset.budget):
             return []
@@ -183,7 +183,8 @@ class Reproduction:
             for model, share in shares.items()
         }
         folder = self.out / "sweep"
-        return sweep.plan_searches(folder, requests, self.data, self.engine, self.stop, self.log)
+        engine, stop, log = self.engine, self.stop, self.log
+        return sweep.plan_searches(folder, requests, self.data, engine, stop, log, show)
 
     def search(self, searches: list[Search], refresh: Callable[[], None]) -> None:
         """Search, and evaluate what is selected."""

@@ -31,6 +31,7 @@ from possibleworlds.experiments.trials import (
     LOCKS,
     TRIALS,
     Result,
+    ShowMeasured,
     Trial,
     TrialProgress,
     read_result,
@@ -258,6 +259,7 @@ def plan_searches(
     engine: Engine,
     stop: Stop = lambda: False,
     log: Log = ignore,
+    show: ShowMeasured = ignore,
 ) -> list[Search]:
     """Plan a search for each network that has none yet, store the plans, and give all searches."""
     hashes = fingerprint(data)
@@ -279,7 +281,7 @@ def plan_searches(
                 before = known.request
                 raise UserError(f"{folder} holds a sweep of {model} with {before}, not {request}")
         new = {model: r for model, r in requests.items() if model not in record.networks}
-        for model, plan in make_plans(new, data, engine, stop, log).items():
+        for model, plan in make_plans(new, data, engine, stop, log, show).items():
             record.networks[model] = NetworkRecord(requests[model], plan)
 
     update_record(folder, stop, add_plans)
@@ -287,7 +289,12 @@ def plan_searches(
 
 
 def make_plans(
-    requests: dict[str, SearchRequest], data: Path, engine: Engine, stop: Stop, log: Log
+    requests: dict[str, SearchRequest],
+    data: Path,
+    engine: Engine,
+    stop: Stop,
+    log: Log,
+    show: ShowMeasured,
 ) -> dict[str, SearchPlan]:
     """Make a plan for each network, by the speed that its candidates have here."""
     points = {
@@ -299,7 +306,7 @@ def make_plans(
     if points:
         log(f"measuring the speed of {sum(map(len, points.values()))} settings")
     candidates = {model: (model, settings, data) for model, settings in points.items()}
-    speeds = trials.measure_all(candidates, engine, stop, log)
+    speeds = trials.measure_all(candidates, engine, stop, log, show)
     plans = {}
     for model, request in requests.items():
         kind, budget, seed = resolve(model, trust=True), request.budget, request.seed
@@ -312,7 +319,7 @@ def make_plans(
 
 
 def files_to_evaluate(data: Path, tests: Sequence[Path]) -> list[Path]:
-    """List the files beside the training data and of further folders, and check them all."""
+    """Check all files of some folders, and list those that are not the training data."""
     files: dict[str, Path] = {}
     for path in data_files([data, *tests]):
         key = evaluation_key(path)
@@ -321,7 +328,7 @@ def files_to_evaluate(data: Path, tests: Sequence[Path]) -> list[Path]:
     for path in files.values():
         for _ in read_pairs(path):
             pass
-    return list(files.values())
+    return [path for path in files.values() if path != data / TRAINING_FILES[0]]
 
 
 def run_searches(

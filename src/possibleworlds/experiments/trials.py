@@ -21,7 +21,7 @@ import torch
 from possibleworlds.data.files import TRAINING_FILES, fingerprint
 from possibleworlds.errors import BusyError, StorageError, UserError, named
 from possibleworlds.experiments.grid import Settings
-from possibleworlds.experiments.scheduler import Call, run
+from possibleworlds.experiments.scheduler import Call, ignore, run
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Log, Stop, StopRequestedError
 from possibleworlds.parallel.engines import Engine
@@ -37,6 +37,8 @@ TRIALS, LOCKS = "trials", "locks"
 FAILED = "failed.json"
 
 Ending = Literal["done", "busy", "stopped"]
+ShowMeasured = Callable[[int, int], None]
+"""What is told how many settings have had their speed measured, of how many."""
 
 
 @dataclass(frozen=True)
@@ -207,22 +209,37 @@ def evaluate_trial(folder: Path, name: str, files: Sequence[Path], model: str) -
 
 
 def measure_all(
-    candidates: dict[str, tuple[str, list[Settings], Path]], engine: Engine, stop: Stop, log: Log
+    candidates: dict[str, tuple[str, list[Settings], Path]],
+    engine: Engine,
+    stop: Stop,
+    log: Log,
+    show: ShowMeasured = ignore,
 ) -> dict[str, list[Speed]]:
     """Measure candidates of networks on data, by any names, as many at once as the engine can.
 
     What cannot be measured is taken to be as fast as the others: its trials will say why.
     """
-    speeds: dict[str, list[Speed | None]] = {}
+    pieces = {
+        f"{name} {number}": (model, settings, data)
+        for name, (model, points, data) in candidates.items()
+        for number, settings in enumerate(points)
+    }
+    speeds: dict[str, Speed | None] = {}
 
-    def fail(name: str, _: str) -> None:
-        speeds[name] = [None] * len(candidates[name][1])
+    def fail(piece: str, _: str) -> None:
+        speeds[piece] = None
 
     def calls() -> Iterator[Call]:
-        for name in (name for name in candidates if name not in speeds):
-            measured = partial(speeds.__setitem__, name)
-            yield Call(name, name, measure, candidates[name], measured, partial(fail, name))
+        for piece in (piece for piece in pieces if piece not in speeds):
+            measured = partial(speeds.__setitem__, piece)
+            yield Call(piece, piece, measure, pieces[piece], measured, partial(fail, piece))
 
-    run(calls, engine, stop, log)
-    default = {name: next(filter(None, of), Speed()) for name, of in speeds.items()}
-    return {name: [speed or default[name] for speed in of] for name, of in speeds.items()}
+    if pieces:
+        show(0, len(pieces))  # the first takes longest, as processes have to start
+    run(calls, engine, stop, log, lambda: show(len(speeds), len(pieces)))
+    by_name = {
+        name: [speeds[f"{name} {number}"] for number in range(len(points))]
+        for name, (_, points, _) in candidates.items()
+    }
+    default = {name: next(filter(None, of), Speed()) for name, of in by_name.items()}
+    return {name: [speed or default[name] for speed in of] for name, of in by_name.items()}

@@ -38,34 +38,30 @@ class Speed:
         return max(rest, seconds / 2) / self.epoch
 
 
-def measure(model: str, candidates: list[dict[str, Any]], data: Path) -> list[Speed | None]:
-    """Measure how fast each candidate is on this machine; None for those that fail."""
+def measure(model: str, candidate: dict[str, Any], data: Path) -> Speed | None:
+    """Measure how fast a network is with some settings on this machine; None if it fails."""
     torch.set_num_threads(1)
     started = time.perf_counter()
     train_set, validate_set = (first_rows(data / name) for name in TRAINING_FILES)
     seconds_per_row = (time.perf_counter() - started) / (len(train_set) + len(validate_set))
     train_rows, validate_rows = (count_lines(data / name) for name in TRAINING_FILES)
     startup = SECONDS_TO_START + seconds_per_row * (train_rows + validate_rows)
-
-    def speed_of(candidate: dict[str, Any]) -> Speed | None:
-        try:
-            kind = resolve(model, trust=True)
-            settings = RunSettings.read(kind, candidate)
-            training = settings.training
-            trainer = Trainer(kind(settings.network), training, train_set, validate_set, seed=0)
-            step = 0.0
-            for fraction in (0.25, 0.75):  # some begin with easier steps
-                trainer.progress.step = round(fraction * trainer.total_steps)
-                batches = trainer.batches()
-                step += seconds_per_call(lambda: trainer.train_step(*next(batches))) / 2  # noqa: B023
-            rows = training.validation_rows or validate_rows
-            evaluation = seconds_per_call(trainer.evaluate) * rows / len(validate_set)
-        except Exception:
-            return None  # a trial of it will say why
-        seconds = startup, step * train_rows / training.batch_size, evaluation
-        return Speed(*(float(f"{s:.3g}") for s in seconds))
-
-    return [speed_of(candidate) for candidate in candidates]
+    try:
+        kind = resolve(model, trust=True)
+        settings = RunSettings.read(kind, candidate)
+        training = settings.training
+        trainer = Trainer(kind(settings.network), training, train_set, validate_set, seed=0)
+        step = 0.0
+        for fraction in (0.25, 0.75):  # some begin with easier steps
+            trainer.progress.step = round(fraction * trainer.total_steps)
+            batches = trainer.batches()
+            step += seconds_per_call(lambda: trainer.train_step(*next(batches))) / 2  # noqa: B023
+        rows = training.validation_rows or validate_rows
+        evaluation = seconds_per_call(trainer.evaluate) * rows / len(validate_set)
+    except Exception:
+        return None  # a trial of it will say why
+    seconds = startup, step * train_rows / training.batch_size, evaluation
+    return Speed(*(float(f"{s:.3g}") for s in seconds))
 
 
 def first_rows(path: Path) -> Dataset:
