@@ -7,7 +7,7 @@ from possibleworlds.data.files import read
 from possibleworlds.data.generation import generate, stream
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.data.splits import paper_splits
-from possibleworlds.errors import UndecidedError, UserError
+from possibleworlds.errors import UndecidedError, UserError, missing_package
 from possibleworlds.language import score, tasks
 from possibleworlds.logic import (
     Formula,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 else:
     from possibleworlds import models
 
-# Training needs torch (`pip install 'possibleworlds[train]'`), which takes seconds to import. So
+# Training needs torch (the extra `train`), which takes seconds to import. So
 # the functions below import what they call when they are called.
 
 
@@ -41,7 +41,7 @@ def _check_torch() -> None:
     """Raise UserError if torch or safetensors is not installed."""
     for name in ("torch", "safetensors"):
         if find_spec(name) is None:
-            raise UserError(f"{name} is missing: pip install 'possibleworlds[train]'")
+            raise missing_package(name, "train")
 
 
 def train(

@@ -23,6 +23,20 @@ class UndecidedError(UserError):
         super().__init__(f"undecided after {seconds:g} s")
 
 
+def install_command(extra: str) -> str:
+    """The command that adds an extra to the package.
+
+    It is the same for a clone and a release: pip finds that the package is installed, and only adds
+    what its metadata names for the extra.
+    """
+    return f"pip install 'possibleworlds[{extra}]'"
+
+
+def missing_package(name: str | None, extra: str) -> UserError:
+    """The error where a package is not installed that an extra brings."""
+    return UserError(f"{name} is missing: {install_command(extra)}")
+
+
 def printable(text: str) -> str:
     """A text with nothing that would move the cursor."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text)

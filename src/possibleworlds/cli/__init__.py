@@ -15,7 +15,7 @@ import typer
 import possibleworlds
 from possibleworlds.cli import data, experiments, integrations, logic, playground, report, training
 from possibleworlds.cli.console import fail
-from possibleworlds.errors import UndecidedError, UserError
+from possibleworlds.errors import UndecidedError, UserError, missing_package
 
 app = typer.Typer(
     name="possibleworlds",
@@ -50,7 +50,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors", "matplotlib"):
             raise
-        fail(f"{error.name} is missing: pip install 'possibleworlds[train]'")
+        fail(str(missing_package(error.name, "train")))
     except SystemExit as error:
         if isinstance(error.__context__, BrokenPipeError):  # typer makes code 1 of it, an answer
             end_broken_pipe(output)

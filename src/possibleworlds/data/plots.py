@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from possibleworlds.data.statistics import Comparison, FileStatistics
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, missing_package
 from possibleworlds.storage import atomic_write
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
@@ -18,7 +18,7 @@ def check_drawable(path: Path) -> None:
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
-        raise UserError("plots need matplotlib: pip install 'possibleworlds[train]'") from None
+        raise missing_package("matplotlib", "train") from None
     if path.suffix[1:].lower() not in (known := FigureCanvasBase.get_supported_filetypes()):
         raise UserError(
             f"{path}: not an image file; the name must end in one of {', '.join(known)}"

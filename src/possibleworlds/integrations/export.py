@@ -6,7 +6,7 @@ from typing import Literal
 
 from possibleworlds.data.files import data_files, read_pairs
 from possibleworlds.data.pairs import Pair
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, missing_package
 from possibleworlds.integrations import solvers
 
 Format = Literal["hf", "dimacs", "graph", "jsonl", "model"]
@@ -26,8 +26,7 @@ def export(
             return export_for_hub(form, source, target, watch)
         except ModuleNotFoundError as error:
             extras = "huggingface,train" if form == "model" else "huggingface"
-            missing = f"{error.name} is missing: pip install 'possibleworlds[{extras}]'"
-            raise UserError(missing) from None
+            raise missing_package(error.name, extras) from None
     files = data_files([source])
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, missing_package
 from possibleworlds.parallel import AHEAD, OrderedMap
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ def connect_ray(address: str | None) -> Any:
     try:
         import ray
     except ModuleNotFoundError:
-        raise UserError("ray is missing: pip install 'possibleworlds[ray]'") from None
+        raise missing_package("ray", "ray") from None
     try:
         host, _, port = (address or "").removeprefix("ray://").rpartition(":")
         if port.isdecimal():  # Ray itself would keep on trying for minutes
