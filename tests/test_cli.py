@@ -11,6 +11,7 @@ import pytest
 
 import possibleworlds
 from possibleworlds import cli
+from possibleworlds.cli.console import Bars, TimeLeftColumn
 from tests.conftest import started, wait_for_file
 
 
@@ -438,3 +439,65 @@ def test_a_report_of_pretrained_networks_leaves_the_package_alone(
 def test_shells_can_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     assert "complete" in run("--show-completion", "bash").stdout
+
+
+def test_the_time_left_does_not_depend_on_when_the_first_pieces_ended() -> None:
+    bars, now = Bars(unit="settings"), 0.0
+    bars.get_time = lambda: now
+    column = bars.columns[-1]
+    assert isinstance(column, TimeLeftColumn)
+    bars.show("speed", 0, 27)
+    (task,) = bars.tasks
+    assert column.render(task).plain == "-:--:--"
+    for now, done in ((19.9, 1), (20.0, 2)):  # noqa: B007
+        bars.show("speed", done, 27)
+    assert column.render(task).plain == "0:04:10"
+    bars.show("speed", 27, 27)
+    assert column.render(task).plain == "0:00:00"
+    bars.show("resumed", 0.5, 1.0)  # as much was done before
+    now = 30.0
+    bars.show("resumed", 0.75, 1.0)
+    assert column.render(bars.tasks[1]).plain == "0:00:10"
+
+
+def test_shares_in_json_have_no_noise(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.app(["models", "--json"], standalone_mode=False)
+    for line in map(json.loads, capsys.readouterr().out.splitlines()):
+        for share in (line["paper"] or {}).values():
+            assert share == round(share, 3)
+
+
+def test_standard_input_is_data_like_any_other(small: Path) -> None:
+    rows = (small / "test_easy.txt").read_text()
+    for command in ("stats", "verify"):
+        piped = run(command, "-", stdin=rows)
+        file = run(command, str(small / "test_easy.txt"))
+        assert piped.returncode == file.returncode == 0, piped.stderr
+        assert piped.stdout.split() == file.stdout.replace("test_easy.txt", "-").split()
+    wrong = run("verify", "-", stdin="p,q,1\n")
+    assert wrong.returncode == 1
+    assert wrong.stdout.startswith("-:1: format: ")
+    lines = run("verify", "-", "--json", stdin="p,q,1\n").stdout.splitlines()
+    assert [json.loads(line)["path"] for line in lines] == ["-", "-"]
+
+
+def test_files_of_the_same_name_are_told_apart(small: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "test_easy.txt").write_text((small / "test_hard.txt").read_text())
+    done = run("verify", str(small / "test_easy.txt"), str(other / "test_easy.txt"))
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == [
+        "small/test_easy.txt",
+        "other/test_easy.txt",
+    ]
+
+
+def test_an_error_before_any_progress_is_one_line(tmp_path: Path) -> None:
+    for command in (
+        ("train", "treenet", "--data", "nowhere", "--out", "run"),
+        ("stats", "nowhere.txt"),
+        ("evaluate", "treenet", "nowhere.txt"),
+    ):
+        done = run(*command, cwd=tmp_path)
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1

@@ -81,6 +81,27 @@ def test_commands_exist(name: str) -> None:
                 assert word.split("=")[0] in known, f"{name}: possibleworlds {command} {word}"
 
 
+def transcripts(page: Path) -> list[tuple[str, list[str]]]:
+    """The commands of a page that show what they print and need no data, with their output."""
+    shown = []
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *lines = part.splitlines()
+            if lines and re.match(r"(echo .*\| )?possibleworlds (entails|show|label) ", command):
+                shown.append((command, lines))
+    return shown
+
+
+def test_commands_print_what_readme_shows() -> None:
+    found = transcripts(ROOT / "README.md")
+    assert len(found) == 5
+    for command, lines in found:
+        run = command.replace("possibleworlds", f"{shlex.quote(sys.executable)} -m possibleworlds")
+        done = subprocess.run(run, shell=True, capture_output=True, encoding="utf-8", timeout=300)
+        pattern = "\n".join(".*" if line.strip() == "..." else re.escape(line) for line in lines)
+        assert re.fullmatch(pattern, done.stdout.rstrip(), re.DOTALL), done.stdout + done.stderr
+
+
 def test_cards_are_up_to_date() -> None:
     for name, text in cards.cards().items():
         assert (cards.CARDS / name).read_text(encoding="utf-8") == text, name

@@ -202,17 +202,18 @@ def verify(
                 continue
             wrong = True
             if as_json:
-                console.print_json({**result._asdict(), "path": str(result.path)})
+                console.print_json({**result._asdict(), "path": files.shown_name(result.path)})
             else:
                 print(printable(str(result)))
     if as_json:
-        console.print_json(*({**line._asdict(), "path": str(line.path)} for line in summaries))
+        shown = [{**line._asdict(), "path": files.shown_name(line.path)} for line in summaries]
+        console.print_json(*shown)
         raise typer.Exit(wrong)
     lines = []
     for path, rows, positive, structure, problems in summaries:
         listed = ", ".join(f"{problems[check]} {check}" for check in CHECKS if problems[check])
         numbers = f"{rows:,}", f"{positive / max(1, rows):.1%}"
-        lines.append((path.name, *numbers, structure or "no units", listed or "none"))
+        lines.append((names[path], *numbers, structure or "no units", listed or "none"))
     console.print_table(("file", "rows", "positive", "rows form", "problems"), lines)
     raise typer.Exit(wrong)
 
@@ -237,7 +238,7 @@ def stats(
     if plot:
         check_drawable(plot)
     with Bars() as bars:
-        advance = bars.counter(path.name, sum(map(count_lines, data)))
+        advance = bars.counter(path.name or str(path), sum(map(count_lines, data)))
 
         def counted(file: Path) -> Iterator[Any]:
             for block in files.in_blocks(read_pairs(file)):
@@ -247,7 +248,7 @@ def stats(
         if is_folder:
             lines = {file.stem: statistics.split_statistics(counted(file)) for file in data}
         else:
-            described = statistics.file_statistics(counted(path))
+            described = statistics.file_statistics(counted(data[0]))
     if is_folder:
         print_table_1(lines, as_json)
         return

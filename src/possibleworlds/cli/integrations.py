@@ -59,7 +59,7 @@ def tasks(
     size: Annotated[int, Option(min=1, help="How many items.")] = 3,
     level: Annotated[int | None, Option(help="Difficulty, 0 to 7; default: 2-5 variables.")] = None,
     source: Annotated[
-        str, Option(help="fourtuples, easy, hard, big, massive, exam, giant or sat.")
+        str, Option(help="fourtuples, validate, easy, hard, big, massive, exam, giant or sat.")
     ] = "fourtuples",
     premises: Annotated[int, Option(min=1, help="Number of premises.")] = 1,
     style: Annotated[Style, Option(help="How formulas are written.")] = "unicode",

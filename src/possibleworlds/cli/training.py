@@ -17,7 +17,7 @@ from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.data.files import data_files, fingerprint, read, shown_name
 from possibleworlds.data.pairs import Pairs
-from possibleworlds.errors import UserError
+from possibleworlds.errors import UserError, install_command
 from possibleworlds.models.registry import entries, names
 from possibleworlds.paper import TABLE_2
 from possibleworlds.report.page import duration
@@ -330,7 +330,7 @@ def models(as_json: console.Json = False) -> None:
     lines: list[dict[str, Any]] = []
     for name, entry in entries().items():
         record = read_json(PRETRAINED / name / "run.json")
-        paper = {split: percent / 100 for split, percent in TABLE_2.get(name, {}).items()}
+        paper = {split: round(percent / 100, 6) for split, percent in TABLE_2.get(name, {}).items()}
         line: dict[str, Any] = {"name": name, "summary": entry.summary, "citation": entry.citation}
         line["paper"] = paper or None
         line["pretrained"] = record.get("accuracy", {}).get("published") if record else None
@@ -354,4 +354,4 @@ def models(as_json: console.Json = False) -> None:
 
         print(f"Networks with worlds run on the {native.describe()} engine here.")
     else:
-        print("To use them: pip install 'possibleworlds[train]'")
+        print(f"To use them: {install_command('train')}")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from possibleworlds.data.files import in_blocks, parse_line, raw_lines
+from possibleworlds.data.files import in_blocks, parse_line, raw_lines, shown_name
 from possibleworlds.data.heuristics import heuristics
 from possibleworlds.data.keys import pair_keys
 from possibleworlds.data.pairs import Pair
@@ -44,7 +44,8 @@ class FileProblem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        place = f"{self.path}:{self.line}" if self.line else f"{self.path}"
+        name = shown_name(self.path)
+        place = f"{name}:{self.line}" if self.line else name
         return f"{place}: {self.check}: {self.message}"
 
 
