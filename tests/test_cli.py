@@ -501,3 +501,19 @@ def test_an_error_before_any_progress_is_one_line(tmp_path: Path) -> None:
         done = run(*command, cwd=tmp_path)
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", ["train tre", "sweep lstm tre", "evaluate tre"])
+def test_a_shell_completes_networks(words: str) -> None:
+    typed = ["possibleworlds", *words.split()]
+    completion = {
+        "_POSSIBLEWORLDS_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(typed),
+        "COMP_CWORD": str(len(typed) - 1),
+    }
+    code = "from possibleworlds.cli import app; app(prog_name='possibleworlds')"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, env={**os.environ, **completion}, capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.split() == ["treenet", "treelstm"], done.stderr

@@ -93,9 +93,9 @@ def transcripts(page: Path) -> list[tuple[str, list[str]]]:
 
 
 def test_commands_print_what_readme_shows() -> None:
-    found = transcripts(ROOT / "README.md")
-    assert len(found) == 5
-    for command, lines in found:
+    examples = transcripts(ROOT / "README.md")
+    assert len(examples) == 5
+    for command, lines in examples:
         run = command.replace("possibleworlds", f"{shlex.quote(sys.executable)} -m possibleworlds")
         done = subprocess.run(run, shell=True, capture_output=True, encoding="utf-8", timeout=300)
         pattern = "\n".join(".*" if line.strip() == "..." else re.escape(line) for line in lines)

@@ -188,3 +188,11 @@ def test_every_spelling_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "formulas.md").read_text(encoding="utf-8")
     listed = " ".join(re.findall("`(.+?)`", page)).replace("\\|", "|").split()
     assert set(MEANING) <= set(listed)
+
+
+def test_texts_are_written_too_and_other_things_refused() -> None:
+    assert to_text("p <-> q", "latex") == r"p \leftrightarrow q"
+    with pytest.raises(UserError, match="no style called 'html'; there are unicode, ascii"):
+        to_text("p", "html")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        parse("p") & "q"  # type: ignore[operator]

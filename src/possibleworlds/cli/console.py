@@ -19,6 +19,7 @@ from typer import Argument, Option
 
 from possibleworlds.data.files import shown_name
 from possibleworlds.errors import printable, shortened
+from possibleworlds.models.registry import names
 from possibleworlds.parallel import Stop, StopRequestedError, cores, stop_requested
 
 # What users write may hold square brackets, which are not to be taken for markup.
@@ -46,7 +47,21 @@ Address = Annotated[str | None, Option(help="Address of a Ray cluster on other m
 Trust = Annotated[
     bool, Option("--trust", help="Import the class named in the run folder: this runs its code.")
 ]
-RunArgument = Annotated[str, Argument(metavar="RUN", help="A run folder, or a pretrained network.")]
+
+
+def complete_network(incomplete: str) -> list[str]:
+    """Complete the name of a network; where there is none, the shell completes that of a file."""
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+RunArgument = Annotated[
+    str,
+    Argument(
+        metavar="RUN",
+        help="A run folder, or a pretrained network.",
+        autocompletion=complete_network,
+    ),
+]
 FILES_ARGUMENT: Any = Argument(metavar="FILE", help="Data files or folders.")
 Files = Annotated[list[Path], FILES_ARGUMENT]
 DATA: Any = Option(metavar="DIR", help="Folder with train.txt and validate.txt.")
@@ -167,9 +182,9 @@ class Bars(progress.Progress):
 def short_names(paths: Iterable[Path]) -> dict[Path, str]:
     """Give files names that tell them apart: with their folder only where that is needed."""
     for parts in (1, 2):
-        names = {path: "/".join(Path(shown_name(path)).parts[-parts:]) for path in paths}
-        if len(set(names.values())) == len(names):
-            return names
+        shown = {path: "/".join(Path(shown_name(path)).parts[-parts:]) for path in paths}
+        if len(set(shown.values())) == len(shown):
+            return shown
     return {path: shown_name(path) for path in paths}
 
 

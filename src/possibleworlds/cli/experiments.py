@@ -29,7 +29,12 @@ Folders = Annotated[
 @app.command()
 def sweep(
     models: Annotated[
-        list[str] | None, Argument(metavar="MODEL", help="Networks, or module:Class.")
+        list[str] | None,
+        Argument(
+            metavar="MODEL",
+            help="Networks, or module:Class.",
+            autocompletion=console.complete_network,
+        ),
     ] = None,
     data: Annotated[Path | None, console.DATA] = None,
     folder: Annotated[
@@ -58,8 +63,8 @@ def sweep(
     """Search the paper's grid for each network, by successive halving or in full.
 
     Settings are selected on validate.txt alone. The selected ones are trained with three seeds and
-    evaluated on every other file in the folder. To continue an interrupted sweep, repeat the
-    command.
+    evaluated on every file in the folder but train.txt. To continue an interrupted sweep, repeat
+    the command.
 
     Examples:
 

@@ -51,7 +51,14 @@ def parse_settings(texts: Iterable[str]) -> dict[str, str]:
 
 @app.command()
 def train(
-    model: Annotated[str, Argument(metavar="MODEL", help="A network, or module:Class.")],
+    model: Annotated[
+        str,
+        Argument(
+            metavar="MODEL",
+            help="A network, or module:Class.",
+            autocompletion=console.complete_network,
+        ),
+    ],
     data: Annotated[Path, console.DATA],
     run: Annotated[Path, Option("--out", metavar="RUN", help="The folder of the run.")],
     preset: Annotated[

@@ -61,13 +61,19 @@ class Formula:
         return Formula((*self.rpn, NOT))
 
     def __and__(self, other: "Formula") -> "Formula":
+        if not isinstance(other, Formula):
+            return NotImplemented
         return Formula((*self.rpn, *other.rpn, AND))
 
     def __or__(self, other: "Formula") -> "Formula":
+        if not isinstance(other, Formula):
+            return NotImplemented
         return Formula((*self.rpn, *other.rpn, OR))
 
     def __rshift__(self, other: "Formula") -> "Formula":
         """Implication: `p >> q` is p → q."""
+        if not isinstance(other, Formula):
+            return NotImplemented
         return Formula((*self.rpn, *other.rpn, IMPLIES))
 
     def iff(self, other: "Formula") -> "Formula":

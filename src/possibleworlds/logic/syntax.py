@@ -9,7 +9,7 @@ the right. Two operators are read but no part of formulas: p ⊕ q is ¬(p ↔ q
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
 from possibleworlds.errors import UserError, quoted, shortened
 from possibleworlds.logic.alphabet import AND, ARITY, FALSE, IFF, IMPLIES, NOT, OR, TRUE
@@ -183,12 +183,16 @@ def parse_sequent(text: str) -> tuple[list[Formula], Formula]:
     return parse_premises(parts[0]), parse(parts[1])
 
 
-def to_text(formula: Formula, style: Notation = "unicode") -> str:
-    """Write a formula in one of the four styles.
+def to_text(formula: Formula | str, style: Notation = "unicode") -> str:
+    """Write a formula in one of four styles: unicode, ascii, latex or published.
 
-    >>> to_text(parse("~(p & q) -> r"), "published")
+    >>> to_text("~(p & q) -> r", "published")
     '(~((p&q))>r)'
     """
+    if style not in (known := get_args(Notation)):
+        raise UserError(f"no style called {quoted(style)}; there are {', '.join(known)}")
+    if not isinstance(formula, Formula):
+        formula = parse(formula)
     if style == "published":
         return to_published(formula.rpn)
     names = {name: latex_name(name) for name in formula.variables} if style == "latex" else {}
