@@ -1,7 +1,7 @@
 """Entailments unlike the paper's: chains, Horn clauses, pigeons, colourings, normal forms.
 
 Each family draws a pair of formulas whose countermodels, if any, are few or far from each other;
-`draw` collects as many entailments as non-entailments, decided by MiniSat. `annealing.py` measures
+`draw` collects as many entailments as non-entailments, decided by MiniSat. `search.py` measures
 guided worlds on them.
 """
 

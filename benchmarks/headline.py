@@ -63,7 +63,7 @@ def sampled(file: Path, rows: int) -> float:
 
 
 def gradient_search(model: Model) -> Options:
-    """Options for gradient steps alone, without annealing."""
+    """Options for gradient steps alone, without tabu search."""
     return Options(steps=model.settings.steps) if model.has_steps else Options()
 
 

@@ -1,11 +1,11 @@
-"""How far guided worlds get by annealing: the published sets, larger ones, and other kinds.
+"""How far guided worlds get by tabu search: the published sets, larger ones, and other kinds.
 
-    POSSIBLEWORLDS_OFFICIAL_DATA=PUBLISHED python benchmarks/annealing.py --write
+    POSSIBLEWORLDS_OFFICIAL_DATA=PUBLISHED python benchmarks/search.py --write
 
 Evaluates a guided network by its default search and by gradient steps alone. Beside accuracy: false
 refutations, missed countermodels, evaluations and CPU milliseconds a pair; what as many random rows
 of the truth table and as many flips of WalkSAT do; and MiniSat's time. Sets that are in
-results/annealing.json already are not measured again, so it can be interrupted.
+results/search.json already are not measured again, so it can be interrupted.
 """
 
 import argparse
@@ -34,8 +34,8 @@ from possibleworlds.paper import SPLITS
 from possibleworlds.storage import read_json, write_json
 from possibleworlds.training.batches import Dataset
 
-RESULTS = Path(__file__).parent.parent / "results" / "annealing.json"
-SEARCHES = {"annealing": Options(), "gradient": Options(steps=24)}
+RESULTS = Path(__file__).parent.parent / "results" / "search.json"
+SEARCHES = {"tabu": Options(), "gradient": Options(steps=24)}
 SIZES = (10, 14, 17, 20, 23, 26)
 """Numbers of variables of 3-CNF."""
 
@@ -143,7 +143,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         "| --- |" + " ---: |" * 10,
     ]
     for name, one in results.items():
-        search, other = one["annealing"], one["baselines"]
+        search, other = one["tabu"], one["baselines"]
         n, yes = search["rows"], search["entailments"]
         cells = [name, f"{n:,}", f"**{100 * search['accuracy']:.2f}**"]
         cells += [f"{search['false_refutations']} of {yes:,}"]
@@ -200,12 +200,12 @@ def main() -> None:
         if name not in record["results"]:
             pairs = load()
             result = {key: measure(model, pairs, options) for key, options in SEARCHES.items()}
-            others = baselines(pairs, round(result["annealing"]["evaluations"]))
+            others = baselines(pairs, round(result["tabu"]["evaluations"]))
             record["results"][name] = {**result, "baselines": others}
             write_json(arguments.state, record)
             print(name, json.dumps(record["results"][name]), flush=True)
     if arguments.write:
-        replace_part("guided-worlds.md", "annealing", table(record["results"]))
+        replace_part("guided-worlds.md", "search", table(record["results"]))
 
 
 if __name__ == "__main__":
