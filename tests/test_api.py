@@ -89,6 +89,23 @@ def test_pairs_in_memory_train_as_files_do(pairs: pw.Pairs, tmp_path: Path) -> N
     assert again.network.probability("p", "q") == in_memory.network.probability("p", "q")
 
 
+def test_pairs_of_ones_own() -> None:
+    rows = [("rain -> wet", "~wet -> ~rain"), ("p | q", pw.parse("q")), ("p & q", "q", True)]
+    assert pw.evaluate("guidedworldnet", rows, progress=False).accuracy == 1
+    wrong = [("p & q", "q", False), ("p", "q")]
+    assert pw.evaluate("guidedworldnet", wrong, progress=False).accuracy == 0.5
+    network = pw.load("guidedworldnet")
+    assert network.decide(["rain", "rain -> wet"], "wet") == network.decide("p, p -> q |= q")
+    for bad, message in (
+        ([("p",)], r"row 0: a pair is \(A, B\)"),
+        ([("p", "q"), ("p", "q", "maybe")], "row 1: a label is True or False, not 'maybe'"),
+        ([("p", 3)], "row 0: a pair is"),
+        ([], "no pairs"),
+    ):
+        with pytest.raises(pw.UserError, match=message):
+            pw.evaluate(network, bad, progress=False)
+
+
 def test_the_callers_threads_and_random_numbers_stay(pairs: pw.Pairs) -> None:
     before = torch.get_num_threads()
     try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from possibleworlds.models.base import Model
     from possibleworlds.models.registry import ModelTable
     from possibleworlds.training.evaluation import Evaluation
-    from possibleworlds.training.pipeline import TrainingResult
+    from possibleworlds.training.pipeline import PairsLike, TrainingResult
     from possibleworlds.training.predictor import Network
 
     def models() -> ModelTable:
@@ -46,8 +46,8 @@ def _check_torch() -> None:
 
 def train(
     model: "str | type[Model]",
-    train: "Pairs | str | Path",
-    validate: "Pairs | str | Path | None" = None,
+    train: "PairsLike",
+    validate: "PairsLike | None" = None,
     *,
     epochs: float | None = None,
     seed: int = 0,
@@ -59,13 +59,13 @@ def train(
 ) -> "TrainingResult":
     """Train a network on pairs; the weights of the best validation step are kept.
 
-    `model` is a name that `models()` lists, or a subclass of `possibleworlds.models.Model` of your
-    own. `train` and `validate` are pairs or data files, and `train` may be a folder with train.txt
-    and validate.txt; without a validation set, every tenth 4-tuple (or row) of the training set is
-    held out for it. `settings` are those of the network or of its training, such as `size=64`,
-    `minutes=5`. `out` names a run folder for checkpoints, and `resume` continues with one.
-    A progress bar appears in notebooks and terminals, or always with `progress=True`. The same
-    seed gives the same weights.
+    `model` is a name that `models()` lists, or a subclass of `possibleworlds.models.Model` of
+    your own. `train` and `validate` are pairs, lists of (A, B) or (A, B, label), or data files,
+    and `train` may be a folder with train.txt and validate.txt; without a validation set, every
+    tenth 4-tuple (or row) of the training set is held out for it. `settings` are those of the
+    network or of its training, such as `size=64`, `minutes=5`. `out` names a run folder for
+    checkpoints, and `resume` continues with one. A progress bar appears in notebooks and
+    terminals, or always with `progress=True`. The same seed gives the same weights.
 
     >>> import possibleworlds as pw
     >>> pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
@@ -92,7 +92,7 @@ def train(
 
 def evaluate(
     network: "Network | str | Path",
-    pairs: "Pairs | str | Path",
+    pairs: "PairsLike",
     *,
     worlds: int | None = None,
     steps: int | None = None,
@@ -102,10 +102,10 @@ def evaluate(
 ) -> "Evaluation":
     """Compute the accuracy of a network on labelled pairs: in total, by size, and of 4-tuples.
 
-    `network` is what `train` or `load` gives, or what `load` takes. `worlds` and `steps` change
-    the numbers of worlds, and of gradient steps, of the networks that have them; `budget` is the
-    number of worlds that guided worlds may visit for a pair; `certify` counts a "no" only with a
-    countermodel that was checked.
+    `network` is what `train` or `load` gives, or what `load` takes; `pairs` as for `train`.
+    `worlds` and `steps` change the numbers of worlds, and of gradient steps, of the networks
+    that have them; `budget` is the number of worlds that guided worlds may visit for a pair;
+    `certify` counts a "no" only with a countermodel that was checked.
 
     >>> import possibleworlds as pw
     >>> pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)

@@ -64,11 +64,17 @@ def test_no_formula_of_training_is_in_another_split() -> None:
             assert row.conclusion not in conclusions, name
 
 
+def test_a_single_number_is_a_range() -> None:
+    assert list(pw.generate(8, variables=5, operators=4)) == list(
+        pw.generate(8, variables=(5, 5), operators=(4, 4))
+    )
+
+
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(UserError, match="variables 0-3"):
         pw.generate(rows=4, variables=(0, 3))
-    with pytest.raises(UserError, match=r"variables must be the fewest and the most, .* not 5"):
-        pw.generate(rows=4, variables=5)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"variables must be a number, or the fewest .* not '5'"):
+        pw.generate(rows=4, variables="5")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="operators 3-1"):
         pw.stream(operators=(3, 1))
     with pytest.raises(UserError, match="'magic' is not a method"):

@@ -193,8 +193,8 @@ def test_worlds_are_searched_until_the_budget_is_spent(never_refuting: Windows) 
     assert at.text(".guided .verdict") == "says follows with P = 1.0000 ✓ right"
     assert "worlds evaluated2,080 of up to 2,080" in at.text(".guided .facts")
     assert at.text("#phase") == (
-        "Move 125 of up to 125: every flip of each of the 8 best worlds is tried, the best is made. "
-        "The budget is spent: no world speaks against it."
+        "Move 125 of up to 125: every flip of each of the 8 best worlds is tried, the best is "
+        "made. The budget is spent: no world speaks against it."
     )
     at.page.fill("#time", "5")
     assert at.text("#phase").startswith("Move 1 of up to 125: ")

@@ -81,7 +81,7 @@ class Split:
         records.check_argument("rows", self.rows, int)
         for name, bounds in {"variables": self.variables, "operators": self.operators}.items():
             if not isinstance(bounds, tuple | list):
-                expected = "the fewest and the most, such as (1, 10)"
+                expected = "a number, or the fewest and the most, such as (1, 10)"
                 raise UserError(f"{name} must be {expected}, not {quoted(bounds)}")
             records.check_argument(name, bounds, tuple[int, int])
         records.check_argument("method", self.method, str)
@@ -311,8 +311,8 @@ def generate_pairs(split: Split, seed: int, pruner: Pruner, workers: int) -> Pai
 
 def generate(
     rows: int,
-    variables: Bounds | None = None,
-    operators: Bounds | None = None,
+    variables: Bounds | int | None = None,
+    operators: Bounds | int | None = None,
     method: FreeMethod = "fourtuples",
     seed: int = 0,
     workers: int = 1,
@@ -323,8 +323,8 @@ def generate(
 
     The same as `train.txt` of `possibleworlds generate` with these settings. `variables` says over
     how many names formulas are sampled; a pair may show fewer, unless `exact_variables`. Both
-    ranges are 1 to 10 unless the method has its own: `giant` has 26 variables and 40 to 60
-    operators, `sat` 20 variables, and `clauses` in its premises.
+    take a range or a single number, and are 1 to 10 unless the method has its own: `giant` has 26
+    variables and 40 to 60 operators, `sat` 20 variables, and `clauses` in its premises.
 
     >>> pairs = generate(rows=8, variables=(1, 3), operators=(1, 4), seed=0)
     >>> len(pairs), [pair.label for pair in pairs[:4]]
@@ -337,11 +337,22 @@ def generate(
     return generate_pairs(split, seed, Pruner("pairs", [split]), workers)
 
 
+def as_bounds(bounds: Bounds | int | None, default: Bounds) -> Bounds:
+    """Make bounds of a single number, which is both the fewest and the most, or of none.
+
+    >>> as_bounds(20, (1, 10)), as_bounds(None, (1, 10))
+    ((20, 20), (1, 10))
+    """
+    if bounds is None:
+        return default
+    return (bounds, bounds) if isinstance(bounds, int) else bounds
+
+
 def free_split(
     name: str,
     rows: int,
-    variables: Bounds | None = None,
-    operators: Bounds | None = None,
+    variables: Bounds | int | None = None,
+    operators: Bounds | int | None = None,
     method: FreeMethod = "fourtuples",
     exact_variables: bool = False,
     clauses: int = 0,
@@ -355,8 +366,8 @@ def free_split(
         kind,
         name=name,
         rows=rows,
-        variables=kind.variables if variables is None else variables,
-        operators=kind.operators if operators is None else operators,
+        variables=as_bounds(variables, kind.variables),
+        operators=as_bounds(operators, kind.operators),
         exact_variables=exact_variables,
         clauses=clauses,
     )
@@ -365,8 +376,8 @@ def free_split(
 
 
 def stream(
-    variables: Bounds | None = None,
-    operators: Bounds | None = None,
+    variables: Bounds | int | None = None,
+    operators: Bounds | int | None = None,
     method: FreeMethod = "fourtuples",
     seed: int = 0,
     exact_variables: bool = False,

@@ -4,7 +4,10 @@ They become rows of data like any other: ↔, ⊤ and ⊥ are rewritten, variabl
 label that is missing is decided exactly.
 """
 
-from possibleworlds.data.pairs import Pair
+from collections.abc import Iterable
+from typing import Any
+
+from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.logic.entailment import entails
@@ -69,3 +72,25 @@ def to_letters(a: Formula | str, b: Formula | str) -> tuple[tuple[str, str], dic
     }
     row = "".join(a.rename(letters).rpn), "".join(b.rename(letters).rpn)
     return row, {letters[name]: name for name in names}
+
+
+def own_pairs(rows: Iterable[Any]) -> Pairs:
+    """Make pairs of (A, B) or (A, B, label), formulas or texts; decide labels that are missing.
+
+    >>> pairs = own_pairs([("p & q", "q"), ("p | q", "q", False)])
+    >>> [pair.label for pair in pairs]
+    [True, False]
+    """
+    return Pairs.of(own_pair(number, row) for number, row in enumerate(rows))
+
+
+def own_pair(number: int, row: Any) -> Pair:
+    """Make one of them; raise UserError, with its number, if it is none."""
+    is_row = isinstance(row, tuple | list) and len(row) in (2, 3)
+    if not is_row or not all(isinstance(side, Formula | str) for side in row[:2]):
+        expected = "a pair is (A, B) or (A, B, label), with formulas or texts"
+        raise UserError(f"row {number}: {expected}, not {quoted(row)}")
+    if len(row) == 3 and row[2] not in (True, False):
+        raise UserError(f"row {number}: a label is True or False, not {quoted(row[2])}")
+    letters, _ = to_letters(row[0], row[1])
+    return Pair(*letters, entails(row[0], row[1]) if len(row) == 2 else bool(row[2]))

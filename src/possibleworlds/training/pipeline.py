@@ -3,7 +3,7 @@
 import hashlib
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from possibleworlds.data.files import TRAINING_FILES, format_rows, in_blocks, read
 from possibleworlds.data.files import fingerprint as folder_fingerprint
+from possibleworlds.data.own import own_pairs
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.display import html_table, progress_bar
 from possibleworlds.errors import UserError, quoted, reason
@@ -40,6 +41,8 @@ HELD_OUT = 10
 """One 4-tuple, or row, in so many validates where no validation set is given."""
 
 Callback = Callable[[Trainer], None]
+PairsLike = Pairs | str | Path | Sequence[Sequence[Any]]
+"""Pairs, a data file, or rows (A, B) or (A, B, label)."""
 
 
 class TrainingData(NamedTuple):
@@ -176,8 +179,8 @@ class TrainingResult:
 
 def train(
     model: str | type[Model],
-    train: Pairs | str | Path,
-    validate: Pairs | str | Path | None = None,
+    train: PairsLike,
+    validate: PairsLike | None = None,
     *,
     epochs: float | None = None,
     seed: int = 0,
@@ -207,7 +210,7 @@ def train(
 
 def evaluate(
     network: Network | str | Path,
-    pairs: Pairs | str | Path,
+    pairs: PairsLike,
     *,
     worlds: int | None = None,
     steps: int | None = None,
@@ -231,9 +234,7 @@ def evaluate(
         return loaded.evaluate(data, worlds, steps, certify, on_rows, budget)
 
 
-def training_data(
-    train: Pairs | str | Path, validate: Pairs | str | Path | None
-) -> Path | TrainingData:
+def training_data(train: PairsLike, validate: PairsLike | None) -> Path | TrainingData:
     """Bring what a user trains with into one of two forms."""
     if isinstance(train, str | Path) and Path(train).is_dir():
         if validate is not None:
@@ -255,10 +256,12 @@ def select_rows(pairs: Pairs, rows: Any) -> Pairs:
     return Pairs(pairs.code, pairs.offsets, *columns)
 
 
-def as_pairs(value: Pairs | str | Path, name: str) -> Pairs:
-    """Read a data file, or give pairs as they are."""
+def as_pairs(value: PairsLike, name: str) -> Pairs:
+    """Read a data file, make pairs of (A, B) or (A, B, label), or give pairs as they are."""
     if isinstance(value, str | Path):
         return read(value)
+    if isinstance(value, list | tuple):
+        value = own_pairs(value)
     if not isinstance(value, Pairs):
         kind = type(value).__name__
         raise UserError(f"{name} must be pairs (possibleworlds.read, generate) or a file: {kind}")

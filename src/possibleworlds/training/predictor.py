@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from possibleworlds.data.own import to_letters
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
-from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.entailment import Premises, read_sequent
+from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.models.base import Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training import certificate
@@ -57,17 +58,21 @@ class Network:
 
     def decide(
         self,
-        a: FormulaLike,
-        b: FormulaLike,
+        a: Premises,
+        b: FormulaLike | None = None,
         certify: bool = False,
         seed: int = EVALUATION_SEED,
         worlds: int | None = None,
         steps: int | None = None,
         budget: int | None = None,
     ) -> Decision:
-        """Decide whether A entails B; certified, "no" only with a countermodel that was checked."""
+        """Decide whether A entails B; certified, "no" only with a countermodel that was checked.
+
+        A and B are given as to `entails`: `decide(["p", "p -> q"], "q")`, `decide("p |= p | q")`.
+        """
         options = self.options(worlds, steps, budget)
-        row, names = to_letters(a, b)
+        premises, conclusion = read_sequent(a, b)
+        row, names = to_letters(conjunction(premises), conclusion)
         data = Dataset(Pairs.of([(*row, False)]))
 
         def rename(assignment: dict[str, bool]) -> dict[str, bool]:
