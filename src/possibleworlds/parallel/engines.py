@@ -133,8 +133,7 @@ class LocalEngine:
     def context(self) -> Any:
         """Start the server of processes; this one cannot fork itself, as it has threads."""
         context = multiprocessing.get_context("forkserver")
-        # The first optimizer of a process imports torch._dynamo, which takes seconds.
-        context.set_forkserver_preload(["possibleworlds.experiments.trials", "torch._dynamo"])
+        context.set_forkserver_preload(["possibleworlds.experiments.trials"])
         # While the server loads them, a Ctrl-C would end it with a traceback. The resource tracker,
         # which it would start first, unblocks signals.
         with safe_path():
