@@ -171,6 +171,15 @@ def test_a_score_does_not_depend_on_the_rest_of_the_batch(name: str, batch: Batc
             assert_close(scores(alone, slice(i, i + 1))[0], everything[i], **close)
 
 
+@pytest.mark.parametrize("name", ["treenet", "treelstm"])
+def test_gradients_can_be_changed_in_place(name: str) -> None:
+    model = small(name)
+    batch = Batch.of(forest_of([4, 0, 5, 1], [5]), np.array([0]), np.array([1]))
+    model(batch).sum().backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1e-3)  # fails on inference tensors
+    assert not any(p.grad.is_inference() for p in model.parameters() if p.grad is not None)
+
+
 def test_equal_trees_are_evaluated_once() -> None:
     forest = forest_of([4, 5, 1], [4, 0], [5], [4, 5, 2])
     left, right = np.array([0, 2, 0, 2]), np.array([1, 3, 3, 1])

@@ -91,33 +91,40 @@ class _Encode(torch.autograd.Function):
         b_not: Tensor,
         b_binary: Tensor,
     ) -> Tensor:
-        n, d = order.n_inner, leaf_h.shape[1]
-        h, c = leaf_h.new_empty(2, N_VARIABLES + n + 1, d)  # variables, inner nodes, zeros
-        h[:N_VARIABLES], c[:N_VARIABLES] = leaf_h, leaf_c
-        h[-1], c[-1] = 0.0, 0.0
-        inner_h, inner_c = h[N_VARIABLES:], c[N_VARIABLES:]
-        x, old = leaf_h.new_empty(2, n, 2 * d)  # hidden states and cells of both arguments
-        tanh_c = leaf_h.new_empty(n, d)
-        gates = leaf_h.new_zeros(n, 5 * d)  # zeros for the second forget gate of a negation
-        inputs, results = x.split(order.sizes), gates.split(order.sizes)
-        u, i, o, forget = gates.split([d, d, d, 2 * d], 1)
-        sigmoids = gates[:, d:]
-        w_of, b_of = (w_not, *w_binary.unbind()), (b_not, *b_binary.unbind())
-        for start, stop, groups, children in order.levels:
-            torch.index_select(h, 0, children, out=x[start:stop].view(-1, d))
-            torch.index_select(c, 0, children, out=old[start:stop].view(-1, d))
-            for op, k in groups:
-                if op:
-                    torch.addmm(b_of[op], inputs[k], w_of[op], out=results[k])
-                else:
-                    torch.addmm(b_not, inputs[k][:, :d], w_not, out=results[k][:, : 4 * d])
-            here = slice(start, stop)
-            u[here].tanh_()
-            sigmoids[here].sigmoid_()
-            kept = (forget[here] * old[here]).view(-1, 2, d)
-            new = torch.sum(kept, 1, out=inner_c[here]).addcmul_(i[here], u[here])
-            torch.mul(o[here], torch.tanh(new, out=tanh_c[here]), out=inner_h[here])
-        ctx.order, ctx.saved = order, (x, old, gates, tanh_c, w_not, w_binary)
+        with torch.inference_mode():
+            n, d = order.n_inner, leaf_h.shape[1]
+            h, new_h = order.vectors(leaf_h)
+            c, new_c = order.vectors(leaf_c)
+            x, old = leaf_h.new_empty(2, 2 * n, d)  # hidden states and cells of both arguments
+            tanh_c = leaf_h.new_empty(n, d)
+            # A negation has no second forget gate, but there is nothing to forget either.
+            biases = torch.cat((nn.functional.pad(b_not, (0, d))[None], b_binary))
+            gates = biases.index_select(0, order.operator)  # (n, 5 d): u, i, o, f, f
+            w_of = (w_not, *w_binary.unbind())
+            x_of = order.groups(x.view(n, 2 * d), d)
+            gates_of = order.groups(gates, 4 * d)
+            two_sizes = [2 * size for size in order.level_sizes]
+            for level, arguments, cells, all_gates, tanh, new_hidden, new_cell in zip(
+                order.levels,
+                x.split(two_sizes),
+                old.split(two_sizes),
+                gates.split(order.level_sizes),
+                tanh_c.split(order.level_sizes),
+                new_h,
+                new_c,
+                strict=True,
+            ):
+                torch.index_select(h, 0, level.arguments, out=arguments)
+                torch.index_select(c, 0, level.arguments, out=cells)
+                for op, k in level.groups:
+                    gates_of[k].addmm_(x_of[k], w_of[op])
+                u, sigmoids = all_gates.split([d, 4 * d], 1)
+                u.tanh_()
+                i, o, left, right = sigmoids.sigmoid_().split(d, 1)
+                torch.mul(i, u, out=new_cell)
+                new_cell.addcmul_(left, cells[0::2]).addcmul_(right, cells[1::2])
+                torch.mul(o, torch.tanh(new_cell, out=tanh), out=new_hidden)
+            ctx.order, ctx.saved = order, (x, old, gates, tanh_c, w_not, w_binary)
         return h.index_select(0, order.roots)
 
     @staticmethod
@@ -125,46 +132,54 @@ class _Encode(torch.autograd.Function):
         order: Calls = ctx.order
         x, old, gates, tanh_c, w_not, w_binary = ctx.saved
         n, d = order.n_inner, of_roots.shape[1]
-        of_h, of_c = of_roots.new_zeros(2, N_VARIABLES + n + 1, d)
-        of_h.index_add_(0, order.roots, of_roots)
-        inner_h, inner_c = of_h[N_VARIABLES:], of_c[N_VARIABLES:]
-        of_x, of_gates = torch.zeros_like(x), torch.empty_like(gates)
-        of_inputs, of_results = of_x.split(order.sizes), of_gates.split(order.sizes)
-        u, i, o, forget = gates.split([d, d, d, 2 * d], 1)
-        of_u, of_i, of_o, of_forget = of_gates.split([d, d, d, 2 * d], 1)
-        sigmoids, of_sigmoids = gates[:, d:], of_gates[:, d:]
-        w_of = (w_not.t(), *w_binary.transpose(1, 2).unbind())
-        tanh_backward = torch.ops.aten.tanh_backward
-        sigmoid_backward = torch.ops.aten.sigmoid_backward
-        for start, stop, groups, children in reversed(order.levels):
-            here = slice(start, stop)
-            g, of_new, tanh = inner_h[here], inner_c[here], tanh_c[here]
-            of_new += tanh_backward(g * o[here], tanh)
-            torch.mul(of_new, i[here], out=of_u[here])
-            torch.mul(of_new, u[here], out=of_i[here])
-            torch.mul(g, tanh, out=of_o[here])
-            both = of_new.repeat(1, 2)
-            torch.mul(both, old[here], out=of_forget[here])
-            tanh_backward.grad_input(of_u[here], u[here], grad_input=of_u[here])
-            s = of_sigmoids[here]
-            sigmoid_backward.grad_input(s, sigmoids[here], grad_input=s)
-            both *= forget[here]
-            of_c.index_add_(0, children, both.view(-1, d))
-            for op, k in groups:
-                if op:
-                    torch.mm(of_results[k], w_of[op], out=of_inputs[k])
-                else:
-                    torch.mm(of_results[k][:, : 4 * d], w_of[0], out=of_inputs[k][:, :d])
-            of_h.index_add_(0, children, of_x[here].view(-1, d))
-
-        # The gradients of parameters take all nodes of an operator at once.
-        x, of_gates = (t.index_select(0, order.by_operator) for t in (x, of_gates))
-        pieces = zip(
-            x.split(order.operator_sizes), of_gates.split(order.operator_sizes), strict=True
-        )
-        (x_not, g_not), *binary = ((x_of, g_of) for x_of, g_of in pieces)
-        g_not = g_not[:, : 4 * d]
-        of_w = torch.stack([x_of.t() @ g_of for x_of, g_of in binary])
-        of_b = torch.stack([g_of.sum(0) for _, g_of in binary])
-        leaves = of_h[:N_VARIABLES], of_c[:N_VARIABLES]
-        return None, *leaves, x_not[:, :d].t() @ g_not, of_w, g_not.sum(0), of_b
+        of_leaf_h, of_leaf_c = of_roots.new_zeros(2, N_VARIABLES, d)
+        of_w_not, of_w_binary = torch.empty_like(w_not), torch.empty_like(w_binary)
+        of_biases = of_roots.new_zeros(N_OPERATORS, 5 * d)
+        with torch.inference_mode():
+            # Rows are arguments and roots: a node's gradient is in the row where it is used.
+            of_h, of_c = of_roots.new_empty(2, 2 * n + len(of_roots), d)
+            of_h[2 * n :], of_c[2 * n :] = of_roots, 0.0
+            of_x = of_h[: 2 * n].view(n, 2 * d)
+            of_gates = torch.empty_like(gates)
+            # What a gate's input changes: c, or h where the gate is o.
+            u, i, o, forget = gates.split([d, d, d, 2 * d], 1)
+            slopes = torch.addcmul(gates, gates, gates, value=-1)  # of sigmoids
+            torch.addcmul(slopes.new_ones(()), u, u, value=-1, out=slopes[:, :d])  # of tanh
+            for slope, factor in zip(
+                slopes.split([d, d, d, 2 * d], 1), (i, u, tanh_c, old.view(n, 2 * d)), strict=True
+            ):
+                slope.mul_(factor)
+            through_tanh = torch.addcmul(o, o * tanh_c, tanh_c, value=-1)
+            w_of = (w_not.t(), *w_binary.transpose(1, 2).unbind())
+            of_x_of = order.groups(of_x, d)
+            of_gates_of = order.groups(of_gates, 4 * d)
+            levels = zip(
+                order.levels,
+                through_tanh.split(order.level_sizes),
+                slopes.view(n, 5, d).split(order.level_sizes),
+                of_gates.view(n, 5, d).split(order.level_sizes),
+                forget.view(n, 2, d).split(order.level_sizes),
+                of_c[: 2 * n].view(n, 2, d).split(order.level_sizes),
+                strict=True,
+            )
+            for level, through, slope, of_gate, kept, of_old in reversed(list(levels)):
+                g = of_h.index_select(0, level.uses)
+                of_new = of_c.index_select(0, level.uses).addcmul_(g, through)
+                torch.mul(slope, of_new[:, None], out=of_gate)
+                torch.mul(slope[:, 2], g, out=of_gate[:, 2])
+                torch.mul(kept, of_new[:, None], out=of_old)
+                for op, k in level.groups:
+                    torch.mm(of_gates_of[k], w_of[op], out=of_x_of[k])
+            of_leaf_h.index_add_(0, order.leaves, of_h.index_select(0, order.leaf_uses))
+            of_leaf_c.index_add_(0, order.leaves, of_c.index_select(0, order.leaf_uses))
+            of_biases.index_add_(0, order.operator, of_gates)
+            for x_of_op, of_gates_of_op, of_w in zip(
+                order.of_operators(x.view(n, 2 * d)),
+                order.of_operators(of_gates),
+                (of_w_not, *of_w_binary.unbind()),
+                strict=True,
+            ):
+                rows, columns = of_w.shape
+                torch.mm(x_of_op[:, :rows].t(), of_gates_of_op[:, :columns], out=of_w)
+        of_b_not, of_b_binary = of_biases[0, : 4 * d], of_biases[1:]
+        return None, of_leaf_h, of_leaf_c, of_w_not, of_w_binary, of_b_not, of_b_binary

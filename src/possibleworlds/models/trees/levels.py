@@ -11,6 +11,7 @@ A loop over heights, not over nodes, evaluates everything. There are two orders:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,13 +40,17 @@ class _Groups(NamedTuple):
         _Groups(sizes=[1, 2, 1], kinds=[0, 3, 1], bounds=[0, 3, 4],
                 of_height=[[(0, 0), (3, 1)], [(1, 2)]])
         """
-        cuts, bounds = _run_bounds(height * n_kinds + kind), _run_bounds(height)
-        kinds = kind[cuts[:-1]].tolist()
-        heights = (height[cuts[:-1]] - height[:1]).tolist()  # from 0, and none is missing
-        of_height: list[list[tuple[int, int]]] = [[] for _ in bounds[1:]]
+        cuts = _run_bounds(height * n_kinds + kind)
+        kinds, heights = kind[cuts[:-1]].tolist(), height[cuts[:-1]].tolist()
+        bounds: list[int] = []
+        of_height: list[list[tuple[int, int]]] = []
         for group, (at, of_group) in enumerate(zip(heights, kinds, strict=True)):
-            of_height[at].append((of_group, group))
-        return cls(np.diff(cuts).tolist(), kinds, bounds, of_height)
+            if not group or at > heights[group - 1]:
+                bounds.append(cuts[group])
+                of_height.append([])
+            of_height[-1].append((of_group, group))
+        sizes = [stop - start for start, stop in pairwise(cuts)]
+        return cls(sizes, kinds, [*bounds, len(height)], of_height)
 
 
 def _run_bounds(kind: Ints) -> list[int]:
@@ -70,10 +75,9 @@ def _starts(kind: Ints, n_kinds: int) -> Ints:
 class CallLevel(NamedTuple):
     """The inner rows of one height."""
 
-    start: int  # not counting the rows of variables
-    stop: int
     groups: list[tuple[int, int]]  # operator and number of each group of rows
-    children: Tensor  # two rows for each row; the second child of a negation is the row of zeros
+    arguments: Tensor  # two rows for each row; the second one of a negation is the row of zeros
+    uses: Tensor  # the place of each row among all arguments and, after them, the roots
 
 
 @dataclass(frozen=True)
@@ -81,53 +85,92 @@ class Calls:
     """Rows of an evaluation: variables, inner nodes by height and operator, a row of zeros.
 
     p & ~q has two inner nodes, ~q in row 26 and the root in row 27; 28 is the row of zeros, and
-    p and q are rows 15 and 16:
+    p and q are rows 15 and 16. The arguments of both and the root are rows 16, 28, 15, 26 and 27,
+    in places 0 to 4:
 
     >>> from possibleworlds.logic.alphabet import encode
     >>> from possibleworlds.models.trees.forest import Forest
     >>> forest = Forest(encode("pq~&"), np.array([0, 4]))
     >>> calls = Calls.of(Nodes.of(forest, np.array([0]), np.arange(26)[None]))
-    >>> [(level.groups, level.children.tolist()) for level in calls.levels]
-    [([(0, 0)], [16, 28]), ([(1, 1)], [15, 26])]
-    >>> calls.roots.tolist()
-    [27]
+    >>> [(groups, rows.tolist(), uses.tolist()) for groups, rows, uses in calls.levels]
+    [([(0, 0)], [16, 28], [3]), ([(1, 1)], [15, 26], [4])]
+    >>> calls.roots.tolist(), calls.leaf_uses.tolist(), calls.leaves.tolist()
+    ([27], [0, 2], [16, 15])
     """
 
-    n_inner: int
     sizes: list[int]  # rows in each group: neighbours of equal height and operator
+    level_sizes: list[int]  # rows of each height
     levels: list[CallLevel]
+    negations: list[int]  # the groups of negations
+    operator: Tensor  # of each inner row
     by_operator: Tensor  # inner rows, those of ~ first
     operator_sizes: list[int]
     roots: Tensor  # row of each tree's root
+    leaf_uses: Tensor  # the places of variables among all arguments and roots,
+    leaves: Tensor  # and the variable in each
 
     @classmethod
     def of(cls, nodes: Nodes, device: Device = "cpu") -> Calls:
         """Order the nodes of trees."""
-        code, height = nodes.code, nodes.height
-        row = code - N_OPERATORS
-        inner = np.flatnonzero(row < 0)
-        inner = inner[np.argsort(height[inner] * N_OPERATORS + code[inner], kind="stable")]
-        operator = code[inner]
-        row[inner] = np.arange(N_VARIABLES, N_VARIABLES + len(inner))
-        pairs = np.stack((row[inner - nodes.first_child[inner]], row[inner - 1]), 1)
-        pairs[operator == 0, 1] = N_VARIABLES + len(inner)
-        children = torch.from_numpy(pairs.ravel()).to(device)
 
-        groups = _Groups.of(height[inner], operator, N_OPERATORS)
-        levels = [
-            CallLevel(start, stop, of_level, children[2 * start : 2 * stop])
-            for start, stop, of_level in zip(
-                groups.bounds, groups.bounds[1:], groups.of_height, strict=False
-            )
-        ]
+        def tensor(array: Ints) -> Tensor:
+            return torch.from_numpy(array).to(device)
+
+        row = nodes.code - N_OPERATORS
+        inner = np.flatnonzero(row < 0)
+        kind = nodes.height[inner] * N_OPERATORS + nodes.code[inner]
+        inner = inner[np.argsort(kind, kind="stable")]
+        operator, zeros = nodes.code[inner], N_VARIABLES + len(inner)
+        row[inner] = np.arange(N_VARIABLES, zeros)
+        roots = row[nodes.slot == ROOT]
+        n_arguments = 2 * len(inner)
+        used = np.empty(n_arguments + len(roots), np.int64)  # arguments and roots
+        used[0:n_arguments:2] = row[inner - nodes.first_child[inner]]
+        used[1:n_arguments:2] = np.where(operator, row[inner - 1], zeros)
+        used[n_arguments:] = roots
+        uses = np.empty(zeros + 1, np.int64)
+        uses[used] = np.arange(len(used))  # an inner node is used once
+        leaf_uses = np.flatnonzero(used < N_VARIABLES)
+
+        groups = _Groups.of(nodes.height[inner], operator, N_OPERATORS)
+        sizes = [stop - start for start, stop in pairwise(groups.bounds)]
+        arguments = tensor(used[:n_arguments]).split([2 * size for size in sizes])
+        uses_of = tensor(uses[N_VARIABLES:zeros]).split(sizes)
         return cls(
-            len(inner),
             groups.sizes,
-            levels,
-            torch.from_numpy(np.argsort(operator, kind="stable")).to(device),
+            sizes,
+            list(map(CallLevel, groups.of_height, arguments, uses_of)),
+            [group for group, kind in enumerate(groups.kinds) if kind == 0],
+            tensor(operator),
+            tensor(np.argsort(operator, kind="stable")),
             np.bincount(operator, minlength=N_OPERATORS).tolist(),
-            torch.from_numpy(row[nodes.slot == ROOT]).to(device),
+            tensor(roots),
+            tensor(leaf_uses),
+            tensor(used[leaf_uses]),
         )
+
+    @property
+    def n_inner(self) -> int:
+        """The number of inner rows."""
+        return len(self.operator)
+
+    def vectors(self, variables: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Make memory for a vector of each row, (rows, d), and cut out the inner rows by level."""
+        vectors = variables.new_empty(N_VARIABLES + self.n_inner + 1, variables.shape[1])
+        vectors[:N_VARIABLES] = variables
+        vectors[-1] = 0.0
+        return vectors, vectors[N_VARIABLES:-1].split(self.level_sizes)
+
+    def groups(self, rows: Tensor, of_negations: int) -> list[Tensor]:
+        """Cut inner rows into groups, of which those of negations have so many columns."""
+        groups = list(rows.split(self.sizes))
+        for i in self.negations:
+            groups[i] = groups[i][:, :of_negations]
+        return groups
+
+    def of_operators(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """Gather the inner rows of each operator, those of ~ first."""
+        return rows.index_select(0, self.by_operator).split(self.operator_sizes)
 
 
 class _LeafRows(NamedTuple):
