@@ -27,7 +27,7 @@ from possibleworlds.experiments.grid import Candidate, Rung, SearchPlan
 from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.registry import resolve
 from possibleworlds.paper import TABLE_1, TABLE_2
-from possibleworlds.report import comparisons, figures, sizes, worlds
+from possibleworlds.report import comparisons, figures, results, sizes, worlds
 from possibleworlds.report import page as pages
 from possibleworlds.report import runs as report_runs
 from possibleworlds.report.cells import table
@@ -38,7 +38,12 @@ from possibleworlds.report.runs import CurvePoint, Run, find_runs, select
 from possibleworlds.report.sizes import SizeBin
 from possibleworlds.report.summary import summarise
 from possibleworlds.training.checkpoint import RUN_FORMAT
-from possibleworlds.training.evaluations import evaluate_into, pending_tasks, read_evaluations
+from possibleworlds.training.evaluations import (
+    digest,
+    evaluate_into,
+    pending_tasks,
+    read_evaluations,
+)
 from possibleworlds.training.pipeline import Job
 from possibleworlds.training.pipeline import run_job as train
 from possibleworlds.training.predictor import load
@@ -228,6 +233,8 @@ def test_one_sided_runs_and_other_data_stand_apart(tmp_path: Path) -> None:
     make_run(tmp_path / "naive", validation=0.9, data="e")
     trained_on = [row.trained_on for row in results_in(tmp_path)]
     assert trained_on == ["data dddddddd", "data eeeeeeee"]
+    page = write_report(request(tmp_path), tmp_path / "out", silent).read_text()
+    assert "<small>trained on data eeeeeeee</small>" in page
     (row,) = comparisons.one_sided_rows(Material(request(tmp_path)))
     assert (row.side, row.validation.mean) == ("left", 0.9)
 
@@ -709,6 +716,12 @@ def test_what_was_found_is_said_in_numbers_of_the_tables(tmp_path: Path) -> None
     assert "`treenet` on massive (−6.6)" in paper
     assert "from 60.0 to 55.0 % for the best bag of words (massive)" in families
     assert "from 70.0 to 50.0 % for the best tree network (massive)" in families
+    make_run(tmp_path / "a", "lstm", tests={"data/test_easy": 1.0, "data/test_massive": 1.0})
+    best, _, families = summarise(results_in(tmp_path), [])
+    assert "100.0 % on average over easy and massive; next is" in best
+    assert families.endswith(
+        "and stays at 100.0 % for the best sequence network; guessing gives 50 %."
+    )
     make_run(tmp_path / "empty" / "a")
     assert summarise(results_in(tmp_path / "empty"), []) == []
 
@@ -744,6 +757,28 @@ def test_errors_are_wrong_answers_the_shortest_first(trained: Path, report: Path
         and parse_qs(link.partition("#")[2])["b"] == [rows[0]["conclusion"]]
     }
     assert "%" in address or address.isascii()
+
+
+def test_a_network_without_errors_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "test_easy.txt"
+    file.write_text("(a&b),a,1,1,1,1\na,(a&b),0,0,1,0\n", encoding="utf-8")
+    wrong: dict[str, list[int]] = {"treenet": [], "lstm": [1]}
+    for name, errors in wrong.items():
+        make_run(tmp_path / name, name, tests={"data/test_easy": 1 - len(errors) / 2})
+        path = tmp_path / name / "evaluation.json"
+        evaluations = json.loads(path.read_text())
+        evaluations["data/test_easy"] |= {"sha256": digest(file), "errors": errors}
+        path.write_text(json.dumps(evaluations))
+    material = Material(request(tmp_path, data=(tmp_path / "data",)))
+    rows = [row for group in material.one_each for row in results.error_rows(group, material)]
+    assert [(row.model, row.entails) for row in rows] == [("lstm", False)]
+    *_, last = results.errors_section(rows, material)
+    assert last == "No pair of these sets was too hard for `treenet`."
+
+
+def test_a_number_and_its_percent_sign_stay_together() -> None:
+    assert pages.inline("84.0 % on big, `50 %`") == "84.0&nbsp;% on big, <code>50&nbsp;%</code>"
 
 
 def test_bins_of_few_pairs_are_joined() -> None:

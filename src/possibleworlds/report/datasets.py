@@ -97,7 +97,7 @@ def bias_parts(row: DataRow, biases: FileStatistics) -> list[Part]:
             line.append(number(theirs[2], 1, muted=True) if theirs else Cell(""))
         lines.append(line)
     right = enumerate(biases.heuristics_right, 1)
-    guesses = ", ".join(f"H{i} {count / biases.rows:.1%}" for i, count in right)
+    guesses = ", ".join(f"H{i} {100 * count / biases.rows:.1f} %" for i, count in right)
     rows = {"rows": f"{biases.rows:,}", "paper_rows": f"{BIAS_ROWS:,}"}
     sides_columns = [name for side in SIDES for name in (f"{side}+", f"{side}−", "χ²", "χ², paper")]
     return [

@@ -131,7 +131,8 @@ def duration(seconds: float) -> str:
 
 def inline(text: str) -> str:
     """Convert the simplest Markdown to HTML."""
-    pieces = escape(text).split("`")
+    # A number and its % stay on one line.
+    pieces = re.sub(r"(?<=\d) %", "&nbsp;%", escape(text)).split("`")
     for i in range(1, len(pieces), 2):
         pieces[i] = f"<code>{pieces[i].replace('*', '&#42;')}</code>"
     strong = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", "".join(pieces))

@@ -1,7 +1,8 @@
 """The accuracy of each network on every split, beside the paper's, and a gallery of its errors."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -102,19 +103,17 @@ def results_table(
     ]
     lines: list[list[Any]] = []
     for row, cells in zip(rows, best_of_columns(accuracies), strict=True):
-        names = [network_cell(row.model), *[row.trained_on] * several]
+        data = (f"trained on {row.trained_on}",) if several else ()
         cost = [row.parameters, time_cell(row.seconds), round(row.pairs_per_second.mean)]
-        lines.append([*names, *cells, len(row.seeds), *cost])
+        name = replace(network_cell(row.model), details=data)
+        lines.append([name, *cells, len(row.seeds), *cost])
     baseline = {row.file: row.sampling for row in sampling if row.count == USUAL_ROWS}
     values = [baseline.get(f"{source}/{split}") for split in splits]
     if any(values):
-        baseline_names = [Cell(f"{USUAL_ROWS} random rows", kind="baseline"), Cell("no training")]
-        cells = [*baseline_names[: 1 + several], *map(accuracy, values)]
+        cells = [Cell(f"{USUAL_ROWS} random rows", kind="baseline"), *map(accuracy, values)]
         lines.append([*(replace(c, muted=True) for c in cells), *[None] * 4])
-    columns = ["network", *["trained on"] * several]
-    columns += [split.removeprefix("test_") for split in splits]
-    columns += ["seeds", "parameters", "training", "pairs/s"]
-    return table(columns, lines, words=1 + several)
+    columns = ["network", *(split.removeprefix("test_") for split in splits)]
+    return table([*columns, "seeds", "parameters", "training", "pairs/s"], lines)
 
 
 @dataclass(frozen=True)
@@ -128,17 +127,21 @@ class ErrorRow:
     entails: bool  # what is true, not what the network said
 
 
+def recorded_errors(group: RunGroup, material: Material) -> Iterator[tuple[Path, list[int]]]:
+    """Give the test sets as they were evaluated, with the rows that the network got wrong."""
+    for file in (file for folder in material.test_folders for file in folder.files):
+        evaluation = group.first.evaluations.get(evaluation_key(file), {})
+        if "errors" in evaluation and evaluation.get("sha256") == digest(file):
+            yield file, evaluation["errors"]
+
+
 def error_rows(group: RunGroup, material: Material) -> list[ErrorRow]:
     """List the shortest pairs of the test sets that a network got wrong."""
     shortest: list[tuple[int, str, Pair]] = []
-    for file in (file for folder in material.test_folders for file in folder.files):
-        key = evaluation_key(file)
-        evaluation = group.first.evaluations.get(key, {})
-        wrong = evaluation.get("errors") or []
-        if wrong and evaluation.get("sha256") == digest(file):
-            pairs = dict(zip(range(max(wrong) + 1), read_pairs(file), strict=False))
-            in_file = [pairs[row] for row in wrong if row in pairs]
-            shortest += [(len(pair.a) + len(pair.b), key, pair) for pair in in_file]
+    for file, wrong in recorded_errors(group, material):
+        pairs = dict(zip(range(max(wrong, default=-1) + 1), read_pairs(file), strict=False))
+        in_file = [pairs[row] for row in wrong if row in pairs]
+        shortest += [(len(pair.a) + len(pair.b), evaluation_key(file), pair) for pair in in_file]
     shortest.sort(key=lambda item: item[:2])
     return [
         ErrorRow(group.model, key, str(pair.premise), str(pair.conclusion), bool(pair.label))
@@ -166,4 +169,6 @@ def errors_section(rows: Sequence[ErrorRow], material: Material) -> list[Part]:
                 ]
             )
         parts.append(replace(table(columns, lines, words=len(columns)), title=model))
-    return parts
+    answers = {group.model: list(recorded_errors(group, material)) for group in material.one_each}
+    perfect = [code(m) for m, files in answers.items() if files and not any(e for _, e in files)]
+    return [*parts, *([text("no error of", models=listed(perfect))] if perfect else [])]

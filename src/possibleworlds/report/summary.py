@@ -67,6 +67,7 @@ def best_network(rows: Accuracies, source: str) -> Iterator[str]:
     means = [(fmean(on[split].mean for split in common), row.model, on) for row, on in rows]
     (best, first, on), (next_best, second, _), *_ = sorted(means, key=lambda m: -m[0])
     worst = min(common, key=lambda split: on[split].mean)
+    least = in_percent(on[worst].mean)
     yield text(
         "best network",
         networks=len(rows),
@@ -74,8 +75,7 @@ def best_network(rows: Accuracies, source: str) -> Iterator[str]:
         source=code(source),
         mean=in_percent(best),
         sets=listed([short(split) for split in common]),
-        lowest=in_percent(on[worst].mean),
-        worst=short(worst),
+        least=f", and at least {least} ({short(worst)})" if least != in_percent(best) else "",
         second=code(second),
         mean_of_second=in_percent(next_best),
     )
@@ -106,7 +106,8 @@ def against_the_paper(rows: Accuracies) -> Iterator[str]:
 
 def families(rows: Accuracies) -> Iterator[str]:
     """Say where the best network of each family breaks down."""
-    falls = []
+    falls: list[str] = []
+    same: list[str] = []
     for family, (_, singular, _) in FAMILIES.items():
         own = [accuracy for row, accuracy in rows if family_of(row.model) == family]
         best = {
@@ -116,10 +117,15 @@ def families(rows: Accuracies) -> Iterator[str]:
         }
         if len(best) > 1 and TESTS[0] in best and family != OTHERS:
             worst = min((split for split in best if split != TESTS[0]), key=best.__getitem__)
-            fall = f"from {100 * best[TESTS[0]]:.1f} to {in_percent(best[worst])}"
-            falls.append(f"{fall} for the best {singular} ({short(worst)})")
-    if falls:
-        yield text("families", first=short(TESTS[0]), falls=listed(falls))
+            lowest = in_percent(best[worst])
+            if lowest == in_percent(best[TESTS[0]]):
+                same.append(f"{lowest} for the best {singular}")
+            else:
+                fall = f"from {100 * best[TESTS[0]]:.1f} to {lowest}"
+                falls.append(f"{fall} for the best {singular} ({short(worst)})")
+    clauses = [f"{verb} {listed(x)}" for verb, x in (("goes", falls), ("stays at", same)) if x]
+    if clauses:
+        yield text("families", first=short(TESTS[0]), falls=listed(clauses))
 
 
 def random_rows(rows: dict[str, SamplingRow]) -> Iterator[str]:
