@@ -88,16 +88,35 @@ export function compile(a, b, rewrite = basic) {
   return { nodes, letters, a: inA.root, b: inB.root, places: [inA.places, inB.places] };
 }
 
-// out += x W, for W of d columns, four at a time: sums in variables cost much less than in arrays.
-function addProduct(out, outAt, x, xAt, matrix, rows, d) {
-  for (let j = 0; j < d; j += 4) {
-    let [s0, s1, s2, s3] = [0, 0, 0, 0];
-    for (let i = 0, m = j; i < rows; i++, m += d) {
-      const value = x[xAt + i];
-      s0 += value * matrix[m], s1 += value * matrix[m + 1];
-      s2 += value * matrix[m + 2], s3 += value * matrix[m + 3];
+// out[to] = x[from] W for several vectors and one W of d columns, two vectors and four columns at a
+// time: sums in variables, and numbers read once for several sums, cost much less.
+function multiply(out, to, x, from, matrix, rows, d) {
+  const even = from.length & ~1;
+  for (let n = 0; n < even; n += 2) {
+    const a = from[n], b = from[n + 1], toA = to[n], toB = to[n + 1];
+    for (let j = 0; j < d; j += 4) {
+      let a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
+      for (let i = 0, m = j; i < rows; i++, m += d) {
+        const xa = x[a + i], xb = x[b + i];
+        const w0 = matrix[m], w1 = matrix[m + 1], w2 = matrix[m + 2], w3 = matrix[m + 3];
+        a0 += xa * w0, a1 += xa * w1, a2 += xa * w2, a3 += xa * w3;
+        b0 += xb * w0, b1 += xb * w1, b2 += xb * w2, b3 += xb * w3;
+      }
+      out[toA + j] = a0, out[toA + j + 1] = a1, out[toA + j + 2] = a2, out[toA + j + 3] = a3;
+      out[toB + j] = b0, out[toB + j + 1] = b1, out[toB + j + 2] = b2, out[toB + j + 3] = b3;
     }
-    out[outAt + j] += s0, out[outAt + j + 1] += s1, out[outAt + j + 2] += s2, out[outAt + j + 3] += s3;
+  }
+  if (even < from.length) multiplyOne(out, to[even], x, from[even], matrix, rows, d);
+}
+
+function multiplyOne(out, to, x, from, matrix, rows, d) {
+  for (let j = 0; j < d; j += 4) {
+    let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (let i = 0, m = j; i < rows; i++, m += d) {
+      const value = x[from + i];
+      s0 += value * matrix[m], s1 += value * matrix[m + 1], s2 += value * matrix[m + 2], s3 += value * matrix[m + 3];
+    }
+    out[to + j] = s0, out[to + j + 1] = s1, out[to + j + 2] = s2, out[to + j + 3] = s3;
   }
 }
 
@@ -110,6 +129,12 @@ function addTransposed(out, outAt, x, xAt, matrix, rows, d) {
   }
 }
 
+// out = bias + x[one] + x[other], without the last where there is none.
+function add(out, at, bias, from, x, one, other, d) {
+  for (let j = 0; j < d; j++) out[at + j] = bias[from + j] + x[one + j];
+  if (other >= 0) for (let j = 0; j < d; j++) out[at + j] += x[other + j];
+}
+
 function normalise(vectors, at, d) {
   let sum = 0;
   for (let j = at; j < at + d; j++) sum += vectors[j] * vectors[j];
@@ -119,11 +144,38 @@ function normalise(vectors, at, d) {
 }
 
 const slotOf = (op, side) => Math.max(2 * op - 1, 0) + side;
+const multiples = (count, size) => Array.from({ length: count }, (_, i) => i * size);
+
+// The order of evaluation: level by level from the leaves, the nodes of a level, then their products
+// with W1 that later levels add up. Those with the same matrix are computed together, and one that
+// several nodes need, as the same operand on the same side of the same operator, is computed once.
+function planOf({ nodes }, d) {
+  const [levels, levelOf, known] = [[], [], new Map()];
+  const product = (slot, node) => {
+    const key = `${slot},${node}`;
+    if (!known.has(key)) {
+      const { products } = levels[levelOf[node]];
+      products[slot] ??= { slot, from: [], to: [] };
+      products[slot].from.push(node * d);
+      products[slot].to.push(known.size * d);
+      known.set(key, known.size * d);
+    }
+    return known.get(key);
+  };
+  nodes.forEach(({ op, left, right }, i) => {
+    levelOf[i] = op < 0 ? 0 : 1 + Math.max(op > 0 ? levelOf[left] : 0, levelOf[right]);
+    levels[levelOf[i]] ??= { nodes: [], products: [] };
+    const operands = { left: op > 0 ? product(slotOf(op, 0), left) : -1, right: op < 0 ? right : product(slotOf(op, op ? 1 : 0), right) };
+    levels[levelOf[i]].nodes.push({ op, at: i * d, ...operands });
+  });
+  for (const level of levels) level.products = level.products.filter(Boolean);
+  return { levels, products: new Float64Array(known.size * d) };
+}
 
 // One pair in one network, with the memory for its vectors.
 export class Evaluator {
   constructor(network, pair) {
-    Object.assign(this, { network, pair });
+    Object.assign(this, { network, pair }, planOf(pair, network.d));
     const size = pair.nodes.length * network.d;
     this.units = new Float64Array(size);
     this.gradients = new Float64Array(size);
@@ -132,20 +184,16 @@ export class Evaluator {
 
   // z of the pair in one world; `units` then holds the vector of each node.
   score(worlds, at) {
-    const { network: net, pair, units, scales } = this;
+    const { network: net, pair, units, scales, products } = this;
     const { d } = net;
-    units.fill(0);
-    pair.nodes.forEach(({ op, left, right }, i) => {
-      const to = i * d;
-      if (op < 0) {
-        addProduct(units, to, worlds, at, net.w4[right], net.k, d);
-      } else {
-        for (let j = 0; j < d; j++) units[to + j] = net.b1[op * d + j];
-        if (op > 0) addProduct(units, to, units, left * d, net.w1[slotOf(op, 0)], d, d);
-        addProduct(units, to, units, right * d, net.w1[slotOf(op, op ? 1 : 0)], d, d);
+    for (const level of this.levels) {
+      for (const { op, at: to, left, right } of level.nodes) {
+        if (op < 0) multiplyOne(units, to, worlds, at, net.w4[right], net.k, d);
+        else add(units, to, net.b1, op * d, products, right, left, d);
+        scales[to / d] = normalise(units, to, d);
       }
-      scales[i] = normalise(units, to, d);
-    });
+      for (const { slot, from, to } of level.products) multiply(products, to, units, from, net.w1[slot], d, d);
+    }
     let z = net.bias;
     for (let j = 0; j < d; j++) z += net.wf[j] * units[pair.a * d + j] + net.wf[d + j] * units[pair.b * d + j];
     return z;
@@ -199,29 +247,35 @@ export class Evaluator {
 
   // What the network takes each node for, true or false, in the world that was scored last.
   readNodes() {
-    return this.pair.nodes.map((_, i) => readsAsTrue(this.network, this.units, i * this.network.d));
+    return Array.from(readsAsTrue(this.network, this.units), Boolean);
   }
 }
 
 export const roundWorlds = (worlds, network) => (network.binary_worlds ? worlds.map((x) => (x < 0 ? -1 : 1)) : worlds);
 
-// Whether a vector stands for something true: v counts as true in a world that refutes
+// Whether each vector stands for something true: v counts as true in a world that refutes
 // "v entails not v" better than "not v entails v".
-function readsAsTrue({ d, w1, b1, wf }, vectors, at) {
-  const negated = Float64Array.from(b1.subarray(0, d));
-  addProduct(negated, 0, vectors, at, w1[0], d, d);
-  normalise(negated, 0, d);
-  let sum = 0;
-  for (let j = 0; j < d; j++) sum += (vectors[at + j] - negated[j]) * (wf[j] - wf[d + j]);
-  return sum < 0;
+function readsAsTrue({ d, w1, b1, wf }, vectors) {
+  const places = multiples(vectors.length / d, d);
+  const negated = new Float64Array(vectors.length);
+  multiply(negated, places, vectors, places, w1[0], d, d);
+  return places.map((at) => {
+    for (let j = 0; j < d; j++) negated[at + j] += b1[j];
+    normalise(negated, at, d);
+    let sum = 0;
+    for (let j = 0; j < d; j++) sum += (vectors[at + j] - negated[at + j]) * (wf[j] - wf[d + j]);
+    return sum < 0 ? 1 : 0;
+  });
 }
 
-// What a world makes of a variable, by the network's own judgement.
-export function readLetter(network, worlds, at, letter) {
-  const vector = new Float64Array(network.d);
-  addProduct(vector, 0, worlds, at, network.w4[letter], network.k, network.d);
-  normalise(vector, 0, network.d);
-  return readsAsTrue(network, vector, 0);
+// What each world makes of a variable, 0 or 1, by the network's own judgement.
+export function readLetter(network, worlds, letter) {
+  const { d, k, w4 } = network;
+  const places = multiples(worlds.length / k, d);
+  const vectors = new Float64Array(places.length * d);
+  multiply(vectors, places, worlds, multiples(places.length, k), w4[letter], k, d);
+  for (const at of places) normalise(vectors, at, d);
+  return readsAsTrue(network, vectors);
 }
 
 export const logSigmoid = (z) => (z < 0 ? z - Math.log1p(Math.exp(z)) : -Math.log1p(Math.exp(-z)));

@@ -34,9 +34,7 @@ class Contestant {
     const columns = new Map(argument.variables.map((name) => {
       const letter = LETTERS.indexOf(pair.letters.get(name));
       const column = new Uint32Array(words);
-      for (let i = 0; i < n; i++) {
-        if (readLetter(network, rounded, i * network.k, letter)) column[i >>> 5] |= 1 << (i & 31);
-      }
+      readLetter(network, rounded, letter).forEach((isTrue, i) => (column[i >>> 5] |= isTrue << (i & 31)));
       return [name, column];
     }));
     const { refutes } = judgeRows(argument.premises, argument.conclusion, columns, words);
@@ -48,10 +46,11 @@ class Contestant {
     const { argument, network, pair, reader } = this;
     const rounded = roundWorlds(this.worlds[step], network);
     const at = index * network.k;
-    reader.score(rounded, at);
+    const world = rounded.subarray(at, at + network.k);
+    reader.score(world, 0);
     const letters = argument.variables.map((name) => [name, LETTERS.indexOf(pair.letters.get(name))]);
     const numbers = new Map(letters.map(([name, letter]) => [name, this.worlds[step][at + (letter % network.k)]]));
-    const assignment = new Map(letters.map(([name, letter]) => [name, readLetter(network, rounded, at, letter)]));
+    const assignment = new Map(letters.map(([name, letter]) => [name, readLetter(network, world, letter)[0] === 1]));
     return { z: this.scores[step][index], numbers, assignment, nodes: reader.readNodes(), refutes: this.refutes[step][index] };
   }
 }
