@@ -95,7 +95,8 @@ def test_pairs_of_ones_own() -> None:
     wrong = [("p & q", "q", False), ("p", "q")]
     assert pw.evaluate("guidedworldnet", wrong, progress=False).accuracy == 0.5
     network = pw.load("guidedworldnet")
-    assert network.decide(["rain", "rain -> wet"], "wet") == network.decide("p, p -> q |= q")
+    assert network.decide(["p", "p -> q"], "q") == network.decide("p, p -> q |= q")
+    assert network.decide(["rain", "rain -> wet"], "wet").entails
     for bad, message in (
         ([("p",)], r"row 0: a pair is \(A, B\)"),
         ([("p", "q"), ("p", "q", "maybe")], "row 1: a label is True or False, not 'maybe'"),
