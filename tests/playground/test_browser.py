@@ -140,6 +140,40 @@ def test_too_many_variables_are_said_to_be(visit: Callable[..., Visit]) -> None:
     at.type("#conclusion", "~x0")
     at.type("#premises", " | ".join(chain))
     assert at.text("#answer strong") == "It does not follow."
+    assert "⊭" in at.text("#sequent")
+    assert at.page.locator("figure.conclusion .node.false").count() == 1
+    at.page.wait_for_selector("#play", state="hidden")
+    at.page.get_by_role("button", name="modus ponens").click()
+    at.networks()
+    assert at.page.is_visible("#play")
+
+
+def test_fields_are_as_high_as_their_text(visit: Callable[..., Visit]) -> None:
+    long = " & ".join(f"variable_{i}" for i in range(9))
+    at = visit(link(a=f"p; {long}", b=long))
+    for field in ("#premises", "#conclusion"):
+        hidden = at.page.eval_on_selector(field, "e => e.scrollHeight - e.clientHeight")
+        assert hidden <= 0
+    at.page.focus("#conclusion")
+    at.page.keyboard.press("Enter")
+    assert at.page.input_value("#conclusion") == long
+    at.type("#conclusion", "")
+    assert at.text("#conclusion-error") == "Write a formula here."
+
+
+def test_large_trees_stay_readable_and_begin_at_their_root(visit: Callable[..., Visit]) -> None:
+    at = visit(link(a="p", b=" & ".join("abcdefghijklmnopqrst")))
+    root = at.page.locator("figure.conclusion .node").last
+    tree = at.page.locator("figure.conclusion .scroll").bounding_box()
+    box = root.bounding_box()
+    assert box["height"] >= 0.8 * 32
+    assert tree["x"] <= box["x"] <= tree["x"] + tree["width"] - box["width"]
+
+
+def test_a_world_of_many_variables_has_no_row_in_a_table(visit: Callable[..., Visit]) -> None:
+    at = visit(link(a=" & ".join("abcdefghijklm"), b="~a", worlds="16")).networks()
+    assert at.page.locator("#world li").count() == 13
+    assert at.page.locator("#show-row").count() == 0
 
 
 def test_trees_show_the_formula_of_each_node(visit: Callable[..., Visit]) -> None:
@@ -166,7 +200,7 @@ def test_trees_show_the_formula_of_each_node(visit: Callable[..., Visit]) -> Non
 def test_the_networks_at_work_step_by_step(visit: Callable[..., Visit]) -> None:
     at = visit().networks()
     assert re.match(
-        r"says (follows|does not follow) with P = [01]\.\d{4} ", at.text(".guided .verdict")
+        r"says (follows|does not follow), P\(follows\) = [01]\.\d{4} ", at.text(".guided .verdict")
     )
     assert at.last_step() >= 4
     evaluations = f"{64 * (at.last_step() + 1):,}"
@@ -190,7 +224,7 @@ def test_worlds_are_searched_until_the_budget_is_spent(never_refuting: Windows) 
     address = link(a="p -> q; p", b="q", worlds="16")
     at = Visit(never_refuting, SIZES["desktop"], address).networks()
     assert at.step() == at.last_step() == 4 + 2 * 1000 // 16
-    assert at.text(".guided .verdict") == "says follows with P = 1.0000 ✓ right"
+    assert at.text(".guided .verdict") == "says follows, P(follows) = 1.0000 ✓ right"
     assert "worlds evaluated2,080 of up to 2,080" in at.text(".guided .facts")
     assert at.text("#phase") == (
         "Move 125 of up to 125: every flip of each of the 8 best worlds is tried, the best is "
@@ -205,7 +239,7 @@ def test_the_search_ends_with_a_world_that_refutes(always_refuting: Windows) -> 
     address = link(a="p -> q; p", b="q", worlds="16")
     at = Visit(always_refuting, SIZES["desktop"], address).networks()
     assert at.step() == at.last_step() == 4
-    assert at.text(".guided .verdict") == "says does not follow with P = 0.0000 ✗ wrong"
+    assert at.text(".guided .verdict") == "says does not follow, P(follows) = 0.0000 ✗ wrong"
     assert "worlds evaluated80 of up to 2,080" in at.text(".guided .facts")
     assert at.text("#phase").endswith("A world speaks against it: the search ends.")
     at.close()

@@ -16,6 +16,7 @@ import { describeStep, describeWorld, Panel } from "./worlds.js";
 const SLICE = 24; // milliseconds of work before the page may react
 const PAUSE = 60; // milliseconds without typing before the networks begin
 const [FRAME, FILM] = [320, 12_000]; // milliseconds that a step is shown, and all of them at most
+const POINT = "Point at a node, or tap it, to see its formula.";
 const SYMBOLS = {
   "¬": "not", "∧": "and", "∨": "or", "→": "if, then", "↔": "if and only if", "⊕": "either, or",
   "⊤": "true", "⊥": "false", "(": "open bracket", ")": "close bracket",
@@ -95,8 +96,6 @@ function showAll() {
   byId("exercise").hidden = exploring;
   if (byId("premises").value !== state.a) byId("premises").value = state.a;
   if (byId("conclusion").value !== state.b) byId("conclusion").value = state.b;
-  const lines = state.a.slice(0, 500).split("\n").reduce((sum, line) => sum + 1 + Math.floor(line.length / 44), 0);
-  byId("premises").rows = Math.min(8, Math.max(2, lines));
   byId("count").value = state.worlds;
   const { problems, ...read } = readArgument(state.a, state.b);
   showProblem("premises", problems.premises);
@@ -104,6 +103,9 @@ function showAll() {
   const broken = !read.conclusion;
   document.body.classList.toggle("broken", broken);
   document.body.classList.toggle("unanswered", !exploring);
+  if (!broken) document.body.classList.remove("nothing");
+  fit("premises", 2, 8);
+  fit("conclusion", 1, 6);
   for (const section of document.querySelectorAll(".why")) section.inert = broken;
   byId("answer").className = "answer";
   if (broken) {
@@ -116,7 +118,6 @@ function showAll() {
   argument = read;
   decision = null;
   search = null;
-  document.body.classList.remove("nothing");
   showSequent();
   table.show(argument);
   byId("tree-caption").textContent = "";
@@ -130,9 +131,18 @@ function showAll() {
   else inSlices(decide(argument.premises, argument.conclusion), showProgress, (result) => (showDecision(result), startNetworks()));
 }
 
+// As many lines as a field's text takes, within bounds.
+function fit(field, least, most) {
+  const area = byId(field);
+  area.rows = least;
+  const { lineHeight, paddingTop } = getComputedStyle(area);
+  area.rows = Math.max(least, Math.min(most, Math.round((area.scrollHeight - 2 * parseFloat(paddingTop)) / parseFloat(lineHeight))));
+}
+
 function showProblem(field, problem) {
   byId(field).setAttribute("aria-invalid", Boolean(problem));
-  const lines = problem?.problem ? [el("p", {}, problem.problem), el("pre", {}, `${problem.excerpt}\n${problem.caret}`)]
+  const lines = !byId(field).value.trim() && problem ? [el("p", {}, "Write a formula here.")]
+    : problem?.problem ? [el("p", {}, problem.problem), el("pre", {}, `${problem.excerpt}\n${problem.caret}`)]
     : problem ? [el("p", {}, problem.message)] : [];
   byId(`${field}-error`).replaceChildren(...lines);
 }
@@ -140,16 +150,20 @@ function showProblem(field, problem) {
 // Run a generator in slices of time, as long as the argument is still the same.
 function inSlices(generator, progress, finish, pause = 0) {
   const mine = work;
+  let shown = 0;
   const go = () => {
     if (mine !== work) return;
     const until = performance.now() + SLICE;
     for (;;) {
       const { done, value } = generator.next();
       if (done) return finish(value);
-      if (performance.now() > until) {
+      const now = performance.now();
+      if (now < until) continue;
+      if (now > shown) {
         progress(value);
-        return setTimeout(go);
+        shown = performance.now() + 4 * (performance.now() - now); // a fifth of the time, at most
       }
+      return setTimeout(go);
     }
   };
   if (pause) setTimeout(go, pause);
@@ -186,8 +200,12 @@ function showSample() {
   const countermodel = sampleCountermodel(argument.premises, argument.conclusion);
   const words = tooManyVariables(argument.variables.length);
   byId("table-note").textContent = words;
-  if (countermodel) showAnswer(false, "It does not follow.", `A random row refutes it: ${inWords(countermodel)}.`);
-  else showAnswer(null, "Not decided here.", words);
+  byId("trees-note").textContent = countermodel ? `Where ${inWords(countermodel)}. ${POINT}` : "";
+  if (!countermodel) return showAnswer(null, "Not decided here.", words);
+  decision = { refuting: 1 }; // or more
+  showSequent();
+  showAnswer(false, "It does not follow.", `A random row refutes it: ${inWords(countermodel)}.`);
+  trees.colour(countermodel);
 }
 
 // ---- rows and trees
@@ -232,8 +250,8 @@ function colourTrees() {
   trees.colour(assignment, world && { nodes: world.reading.nodes, places: search.pair.places });
   const where = inWords(assignment) || "there are no variables";
   byId("trees-note").textContent = world
-    ? `As the network takes it in world ${world.index + 1} (${world.who}), where ${where}. Point at a node.`
-    : `In the chosen row, where ${where}. Point at a node to see its formula.`;
+    ? `As the network takes it in world ${world.index + 1} (${world.who}), where ${where}. ${POINT}`
+    : `In the chosen row, where ${where}. ${POINT}`;
 }
 
 // ---- networks
@@ -244,8 +262,10 @@ function* searching() {
   try {
     const draw = (step, count) => randomNumbers(1000 * Number(state.seed) + step, count);
     search = new Search(argument, networks, Number(state.worlds), draw);
+    byId("network").classList.remove("refused");
   } catch (error) {
     byId("world").replaceChildren(el("p", { class: "note" }, `The networks cannot take this argument: ${error.message}.`));
+    byId("network").classList.add("refused");
     return;
   }
   while (!search.ends()) {
@@ -292,7 +312,7 @@ function showNetworks() {
     chooseRow(rowOf([...reading.assignment.values()].map(Number)));
     byId("table-title").scrollIntoView({ behavior: reducedMotion() ? "auto" : "smooth" });
   };
-  byId("world").replaceChildren(...describeWorld(who, index, step, reading, argument, showIt));
+  byId("world").replaceChildren(...describeWorld(who, index, step, reading, argument, table.table && showIt));
   if (chosen) colourTrees();
 }
 
@@ -356,7 +376,7 @@ for (const field of ["premises", "conclusion"]) {
   byId(field).addEventListener("focus", () => (lastField = field));
   byId(field).addEventListener("input", typed);
 }
-byId("form").addEventListener("submit", (event) => event.preventDefault());
+byId("conclusion").addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
 byId("symbols").append(...Object.entries(SYMBOLS).map(([symbol, name]) =>
   el("button", { type: "button", "aria-label": name, title: name, onclick: () => insert(symbol) }, symbol)));
 

@@ -63,7 +63,7 @@ class TreeView {
       role: "tree", "aria-label": title, width, height, viewBox: `0 0 ${width} ${height}`,
     }, svg("g", { class: "edges", "aria-hidden": "true" }, edges), this.groups);
     this.width = width;
-    this.element.style.minWidth = `${Math.round(0.5 * width)}px`; // smaller could not be read
+    this.element.style.minWidth = `${Math.round(0.8 * width)}px`; // smaller could not be read
     if (!nodes.length) this.element = el("p", { class: "note" }, "too large to draw");
   }
 
@@ -132,6 +132,9 @@ export class Trees {
     document.body.classList.toggle("wide", this.trees.some(({ view }) => view.width > WIDE));
     this.box.replaceChildren(...this.trees.map(({ last, title, view }) => el("figure", { class: last ? "conclusion" : "premise" },
       el("div", { class: "scroll" }, view.element), el("figcaption", {}, title))));
+    for (const { view: { nodes, width, element: { parentNode: box } } } of this.trees) {
+      box.scrollLeft = ((nodes.at(-1)?.x ?? 0) / width) * box.scrollWidth - box.clientWidth / 2; // to the root
+    }
   }
 
   // Colour all nodes in an assignment; `judgements` has what a network takes its nodes for, and

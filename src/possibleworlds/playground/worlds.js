@@ -43,7 +43,7 @@ export class Panel {
     const right = follows === null ? null : summary.follows === follows;
     const luck = summary.follows || summary.refuting ? "" : ", but without a countermodel";
     this.verdict.replaceChildren("says ", el("strong", { class: summary.follows ? "true" : "false" }, says),
-      ` with P = ${summary.probability.toFixed(4)} `,
+      `, P(follows) = ${summary.probability.toFixed(4)} `,
       right === null ? "" : el("span", { class: right ? "right" : "wrong" }, right ? `✓ right${luck}` : "✗ wrong"),
       right === false && this.who === "random" && bare(argument) ? el("small", {}, " (it never saw a bare variable in training)") : "");
     const fact = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
@@ -75,7 +75,7 @@ export class Panel {
     const strips = top + others.length * low + 6;
     const context = canvasOf(this.map, width, strips + 2 * STRIP + 4);
     const columnWidth = (width - GUTTER - 2) / this.count;
-    const [minus, zero, plus] = ["minus", "zero", "plus"].map((name) => channels(colour(name)));
+    const [minus, zero, plus, calm, bad] = ["minus", "zero", "plus", "calm", "false"].map((name) => channels(colour(name)));
     const shade = (value) => `rgb(${mix(zero, value < 0 ? minus : plus, Math.abs(value)).join(" ")})`;
     const gap = columnWidth > 5 ? 1 : 0.4;
     context.strokeStyle = colour("ink");
@@ -95,16 +95,16 @@ export class Panel {
         cell(top + row * low, low);
       });
       const against = 1 / (1 + Math.exp(scores[step][i]));
-      context.fillStyle = `rgb(${mix(channels(colour("calm")), channels(colour("false")), against).join(" ")})`;
+      context.fillStyle = `rgb(${mix(calm, bad, against).join(" ")})`;
       cell(strips, STRIP - 2);
-      context.fillStyle = refutes[step][i] ? colour("false") : colour("calm");
+      context.fillStyle = `rgb(${(refutes[step][i] ? bad : calm).join(" ")})`;
       cell(strips + STRIP, STRIP - 2);
     }
     context.fillStyle = colour("ink");
     context.textAlign = "right";
     context.textBaseline = "middle";
     const label = (text, y) => {
-      context.font = `${text.length > 8 ? 10 : 12}px system-ui, sans-serif`;
+      context.font = `${text.length > 8 || high < 12 ? 10 : 12}px system-ui, sans-serif`;
       context.fillText(text.length > 9 ? `${text.slice(0, 8)}…` : text, GUTTER - 6, y, GUTTER - 8);
     };
     letters.forEach(([name], row) => label(name, row * high + high / 2));
@@ -129,19 +129,17 @@ export class Panel {
     context.fillStyle = colour("against");
     context.fillRect(GUTTER, y(0), width - GUTTER, CHART - 18 - y(0));
     const { scores, refutes, flipped } = search[who];
-    const dot = (t, i, isChosen) => {
-      context.fillStyle = colour(refutes[t][i] ? "false" : "true");
-      context.beginPath();
-      context.arc(x(t), y(scores[t][i]), isChosen ? 4 : 1.8, 0, 7);
-      context.fill();
+    const [yes, no] = [colour("true"), colour("false")]; // once: to ask for a style is slow
+    const dot = (t, i, size) => {
+      context.fillStyle = refutes[t][i] ? no : yes;
+      context.fillRect(x(t) - size / 2, y(scores[t][i]) - size / 2, size, size);
     };
     const line = (points) => {
-      context.strokeStyle = colour("true");
       context.beginPath();
       for (const [t, z] of points) context.lineTo(x(t), y(z));
       context.stroke();
     };
-    context.globalAlpha = 0.35;
+    [context.globalAlpha, context.strokeStyle, context.lineWidth] = [0.35, yes, 1];
     if (who === "guided") {
       // Worlds that follow the gradient, then the moves of each chain: the flips made for good.
       const steps = Array.from({ length: step + 1 }, (_, t) => t);
@@ -152,11 +150,10 @@ export class Panel {
       for (let i = 0; i < search.chains.count; i++) line(moves.map(([t, made]) => [t, made[i]]));
     }
     for (let t = who === "guided" ? step : 0; t <= step; t++) {
-      for (let i = 0; i < scores[t].length; i++) dot(t, i, false);
+      for (let i = 0; i < scores[t].length; i++) dot(t, i, 3);
     }
     context.globalAlpha = 1;
-    dot(step, world, true);
-    context.globalAlpha = 1;
+    dot(step, world, 7);
     context.strokeStyle = colour("line");
     context.lineWidth = 1;
     context.setLineDash([4, 3]);
@@ -225,6 +222,6 @@ export function describeWorld(who, index, step, reading, argument, showRow) {
     el("p", {}, el("b", {}, "The network: "), `z = ${z.toFixed(1)}, the world speaks ${against ? "against" : "for"} it. `,
       el("b", {}, "Exactly: "), `where ${inWords(assignment) || "there are no variables"}, ${exact}. `,
       el("b", { class: against === refutes ? "right" : "wrong" }, kind)),
-    el("button", { type: "button", id: "show-row", onclick: showRow }, "Show this row in the truth table"),
-  ];
+    showRow && el("button", { type: "button", id: "show-row", onclick: showRow }, "Show this row in the truth table"),
+  ].filter(Boolean);
 }
