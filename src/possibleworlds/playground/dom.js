@@ -30,8 +30,7 @@ export const colour = (name) => getComputedStyle(document.documentElement).getPr
 // A canvas of so many CSS pixels, sharp on every screen, ready to draw on.
 export function canvasOf(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
+  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   canvas.style.height = `${height}px`;
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);

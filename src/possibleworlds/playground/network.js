@@ -9,7 +9,6 @@ import { fold, isVariable, variablesOf } from "./syntax.js";
 export const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const OPERATORS = "~&|>";
 const MAX_NODES = 4000;
-const SEARCH = { descent_steps: 4, search_evaluations: 1000 }; // where a network's settings do not say
 
 // Weights as they are in the page: the float32 arrays b1, f.bias, f.weight, w1, w4 in base64.
 export function readNetwork({ weights, settings }) {
@@ -21,7 +20,7 @@ export function readNetwork({ weights, settings }) {
   const [b1, bias, wf] = [take(4 * d), take(1)[0], take(2 * d)];
   const w1 = Array.from({ length: 7 }, () => take(d * d)); // of each slot: ~, & left, & right, ...
   const w4 = Array.from({ length: 26 }, () => take(k * d)); // of each variable
-  return { d, k, b1, bias, wf, w1, w4, ...SEARCH, ...settings };
+  return { d, k, b1, bias, wf, w1, w4, ...settings };
 }
 
 // The formula rewritten into the operators that the networks know: ~ & | >.

@@ -3,11 +3,7 @@
 const [GOLDEN_RATIO, SHORTEST_WALK, TENURES] = [0.6180339887, 8, 5];
 
 // The i-th number of Luby's sequence 1, 1, 2, 1, 1, 2, 4, ..., from i = 1.
-export function luby(i) {
-  let rest = i;
-  while (rest & (rest + 1)) rest -= (1 << (31 - Math.clz32(rest))) - 1;
-  return (rest + 1) / 2;
-}
+export const luby = (i) => (i & (i + 1) ? luby(i + 1 - (1 << (31 - Math.clz32(i)))) : (i + 1) / 2);
 
 // The components of a world that matter to the variables of a pair: at least half as much as the largest.
 export function relevantComponents({ d, k, w4 }, letters) {
@@ -22,18 +18,10 @@ export class Chains {
   constructor(evaluator, components, n) {
     const count = Math.max(1, Math.round(n / components.length));
     Object.assign(this, { evaluator, components, count, worlds: [], moves: 0, restarts: 0 });
+    this.cost = count * components.length; // how many worlds a move evaluates
+    this.numbers = count * (1 + evaluator.network.k); // that a move draws: one a chain, and worlds for a restart
     this.nextRestart = Math.max(SHORTEST_WALK, components.length);
     this.tabuUntil = Array.from({ length: count }, () => new Map());
-  }
-
-  // How many worlds a move evaluates.
-  get cost() {
-    return this.count * this.components.length;
-  }
-
-  // How many uniform numbers a move needs: one a chain, and those of new worlds in case of a restart.
-  get numbers() {
-    return this.count * (1 + this.evaluator.network.k);
   }
 
   start(worlds, scores) {
@@ -60,8 +48,7 @@ export class Chains {
     if (moves === this.nextRestart) this.restart(numbers.slice(count));
     const tried = { worlds: new Float64Array(this.cost * k), scores: new Float64Array(this.cost), flipped: [] };
     this.worlds = this.worlds.map((world, chain) => {
-      let best = 0;
-      let least = Infinity;
+      let [best, least] = [0, Infinity];
       components.forEach((component, i) => {
         const at = chain * components.length + i;
         tried.worlds.set(world, at * k);

@@ -134,11 +134,7 @@ export class Panel {
       context.fillStyle = refutes[t][i] ? no : yes;
       context.fillRect(x(t) - size / 2, y(scores[t][i]) - size / 2, size, size);
     };
-    const line = (points) => {
-      context.beginPath();
-      for (const [t, z] of points) context.lineTo(x(t), y(z));
-      context.stroke();
-    };
+    const line = (points) => context.stroke(new Path2D(`M${points.map(([t, z]) => [x(t), y(z)]).join("L")}`));
     [context.globalAlpha, context.strokeStyle, context.lineWidth] = [0.35, yes, 1];
     if (who === "guided") {
       // Worlds that follow the gradient, then the moves of each chain: the flips made for good.
@@ -149,13 +145,10 @@ export class Panel {
       context.lineWidth = 2;
       for (let i = 0; i < search.chains.count; i++) line(moves.map(([t, made]) => [t, made[i]]));
     }
-    for (let t = who === "guided" ? step : 0; t <= step; t++) {
-      for (let i = 0; i < scores[t].length; i++) dot(t, i, 3);
-    }
+    for (let t = who === "guided" ? step : 0; t <= step; t++) scores[t].forEach((_, i) => dot(t, i, 3));
     context.globalAlpha = 1;
     dot(step, world, 7);
-    context.strokeStyle = colour("line");
-    context.lineWidth = 1;
+    [context.strokeStyle, context.lineWidth] = [colour("line"), 1];
     context.setLineDash([4, 3]);
     context.beginPath();
     context.moveTo(GUTTER, y(0));
@@ -196,8 +189,8 @@ export class Panel {
 
 // What the guided network does in a step, and why it stops.
 export function describeStep(search, step) {
-  const { descent, moves, chains } = search;
-  const worlds = chains.count === 1 ? "the best world" : `each of the ${chains.count} best worlds`;
+  const { descent, moves, chains: { count } } = search;
+  const worlds = count === 1 ? "the best world" : `each of the ${count} best worlds`;
   const what = !step ? "Both start from the same random worlds."
     : step <= descent ? `Gradient step ${step} of ${descent}: each guided world moves down z.`
       : `Move ${step - descent} of up to ${moves}: every flip of ${worlds} is tried, the best is made.`;
