@@ -1,4 +1,4 @@
-"""B* from B: the non-entailments of test (massive) and of test (exam)."""
+"""B* from B: the non-entailments of test (massive)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -8,7 +8,6 @@ import numpy as np
 from possibleworlds.data.counting import count_along_tree
 from possibleworlds.data.groups import Group
 from possibleworlds.data.pairs import Pair
-from possibleworlds.logic.alphabet import ARITY, NOT, OPERATORS
 from possibleworlds.logic.formula import spans, variables_of
 from possibleworlds.logic.truth import evaluate_bits
 
@@ -78,21 +77,3 @@ def exchanges(rng: np.random.Generator, rpn: str) -> Iterator[str]:
         a, b, c, d = int(starts[x]), x + 1, int(starts[y]), y + 1
         if rpn[a:b] != rpn[c:d]:
             yield rpn[:a] + rpn[c:d] + rpn[b:c] + rpn[a:b] + rpn[d:]
-
-
-def small_changes(rng: np.random.Generator, rpn: str, letters: str) -> Iterator[str]:
-    """Change one operator or variable or move one negation in every way, in random order."""
-    binary = [operator for operator in OPERATORS if ARITY[operator] == 2]
-    changed: set[str] = set()
-    for place, symbol in enumerate(rpn):
-        before, after = rpn[:place], rpn[place + 1 :]
-        if symbol == NOT:
-            bare = before + after
-            changed |= {bare[: i + 1] + NOT + bare[i + 1 :] for i in range(len(bare))}
-        else:
-            others = binary if symbol in binary else letters
-            changed |= {before + other + after for other in others}
-    changed.discard(rpn)
-    ordered = sorted(changed)
-    for i in rng.permutation(len(ordered)):
-        yield ordered[i]

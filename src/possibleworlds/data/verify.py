@@ -193,7 +193,7 @@ def verify(
                 counts["structure"] += 1
                 message = f"not in one of the {structure.kind()} that the other rows form"
                 yield FileProblem(path, line, "structure", message)
-        # The exam is a collection of well-known entailments, tautologies among them.
+        # In the exam B and B* are alike over all pairs, not in each of them.
         if structure.kind() == "mutated pairs" and path.name != EXAM_FILE:
             for line in structure.begins["mutated pairs"]:
                 if line in suspects:
