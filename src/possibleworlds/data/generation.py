@@ -121,25 +121,29 @@ FREE: dict[str, Split] = {
 
 
 class KeySet:
-    """A set of positive 64-bit keys, about 20 bytes each: open addressing in one array."""
+    """A set of positive 64-bit keys, 8 to 16 bytes each: open addressing in one array.
+
+    Only half of a key is kept, beside where it is kept. So once in some 2^31 times a key is taken
+    for another one, and rows are left out that need not be.
+    """
 
     def __init__(self, capacity: int) -> None:
         self.mask = (1 << max(4, (2 * capacity).bit_length())) - 1
-        self.slots = array("Q", bytes(8)) * (self.mask + 1)
+        self.slots = array("I", bytes(4)) * (self.mask + 1)
 
     def add_new(self, keys: Iterable[int]) -> bool:
         """Add the keys if they differ and none is in the set; return whether they were added."""
         slots, mask = self.slots, self.mask
         placed: list[int] = []
         for key in keys:
-            place = key & mask
-            while slots[place] and slots[place] != key:
+            place, half = key & mask, key >> 32 or 1
+            while slots[place] and slots[place] != half:
                 place = (place + 1) & mask
             if slots[place]:
                 for undone in placed:
                     slots[undone] = 0
                 return False
-            slots[place] = key
+            slots[place] = half
             placed.append(place)
         return True
 
@@ -147,15 +151,15 @@ class KeySet:
         """Add keys, which may be in the set already."""
         slots, mask = self.slots, self.mask
         for key in keys:
-            place = key & mask
-            while slots[place] and slots[place] != key:
+            place, half = key & mask, key >> 32 or 1
+            while slots[place] and slots[place] != half:
                 place = (place + 1) & mask
-            slots[place] = key
+            slots[place] = half
 
     def __contains__(self, key: int) -> bool:
         slots, mask = self.slots, self.mask
-        place = key & mask
-        while slots[place] and slots[place] != key:
+        place, half = key & mask, key >> 32 or 1
+        while slots[place] and slots[place] != half:
             place = (place + 1) & mask
         return bool(slots[place])
 
