@@ -1,6 +1,6 @@
 """How well a classifier tells our splits from the published ones, and how their statistics compare.
 
-    python benchmarks/fidelity.py PUBLISHED [GENERATED ...]
+    python benchmarks/fidelity.py PUBLISHED [GENERATED ...] [--by-rows]
 
 PUBLISHED is the folder of the published sets; GENERATED are folders of `possibleworlds generate`,
 of seeds 0, 1 and 2, made anew if they are not given. Needs scikit-learn, a development dependency.
@@ -13,6 +13,7 @@ Writes a part of docs/data.md.
   drawn row by row give, which let it do so, is measured beside.
 - The controls are the published validation set against the published test (easy), and, by rows, a
   published set against itself: its connected rows are split at random into two halves.
+- With --by-rows, only this: how much of what folds by rows tell is due to 4-tuples being whole.
 """
 
 import argparse
@@ -130,6 +131,18 @@ def aucs(seeds: Sequence[Splits], theirs: Splits) -> str:
     return table(header, rows)
 
 
+def sisters(seeds: Sequence[Splits], theirs: Splits) -> str:
+    """Tabulate the AUC by rows with whole 4-tuples, with one row of each, and of ours from ours."""
+    rows = []
+    for name in ("validate", "test_easy", "test_hard"):
+        single = [mine[name][4 * i + i % 4] for mine in seeds for i in range(len(mine[name]) // 4)]
+        first, second = seeds[0][name], seeds[1][name]
+        compared = (first, theirs[name]), (single, theirs[name]), (first, second)
+        rows.append((name, *(f"{auc(*both, grouped=False):.3f}" for both in compared)))
+    header = "whole 4-tuples", "one row of each 4-tuple", "our seed 0 from our seed 1"
+    return table(("split", *header), rows)
+
+
 def means(seeds: Sequence[Splits], theirs: Splits) -> str:
     """Tabulate mean variables, operators and 2^variables beside the reference, for each seed."""
     rows = []
@@ -157,9 +170,8 @@ def sampling(seeds: Sequence[Splits], theirs: Splits) -> str:
     return table(("split", "32", "64", "128", "256"), rows)
 
 
-def compare(folders: Sequence[Path], published: Path) -> str:
-    """Compare the splits of folders, one for each seed, with the published ones."""
-    seeds, theirs = [read_splits(folder) for folder in folders], read_splits(published)
+def compare(seeds: Sequence[Splits], theirs: Splits) -> str:
+    """Compare our splits, those of each seed, with the published ones."""
     return f"""The AUC of the classifier, where 0.5 is chance. In the last two columns, rows that
 share a formula may be in different folds:
 
@@ -178,6 +190,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("published", type=Path)
     parser.add_argument("generated", type=Path, nargs="*")
+    parser.add_argument("--by-rows", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folders = arguments.generated
@@ -185,9 +198,11 @@ def main() -> None:
             folders = [Path(temporary) / str(seed) for seed in range(SEEDS)]
             for seed, folder in enumerate(folders):
                 generate_folder(folder, PRESETS["paper"], seed=seed, workers=2)
-        text = compare(folders, arguments.published)
+        seeds = [read_splits(folder) for folder in folders]
+        theirs = read_splits(arguments.published)
+        text = sisters(seeds, theirs) if arguments.by_rows else compare(seeds, theirs)
     print(text)
-    replace_part("data.md", "fidelity", text)
+    replace_part("data.md", "by rows" if arguments.by_rows else "fidelity", text)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,8 @@ def generate(
         str | None,
         Option(
             metavar="LOW-HIGH",
-            help="Variables that formulas draw from, instead of a preset; default 1-10.",
+            help="Variables that formulas draw from, instead of a preset; default 1-10. "
+            "A pair may contain fewer.",
         ),
     ] = None,
     operators: Annotated[
