@@ -89,7 +89,7 @@ def write_memory() -> None:
     lines = []
     with tempfile.TemporaryDirectory() as temporary:
         many, million = f"{temporary}/many", Path(temporary) / "million.txt"
-        lines.append(measured("generate", many, "--rows", "5000000"))
+        lines.append(measured("generate", many, "--rows", "5000000", "--workers", "1"))
         with Path(f"{many}/train.txt").open() as rows, million.open("w") as file:
             file.writelines(islice(rows, 1_000_000))
         lines += [measured("verify", str(million)), measured("stats", str(million))]
