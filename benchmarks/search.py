@@ -1,6 +1,7 @@
 """How far guided worlds get by tabu search: the published sets, larger ones, and other kinds.
 
     POSSIBLEWORLDS_OFFICIAL_DATA=PUBLISHED python benchmarks/search.py --write
+    python benchmarks/search.py --entailments --write    # how many are falsely refuted
 
 Evaluates a guided network by its default search and by gradient steps alone. Beside accuracy: false
 refutations, missed countermodels, evaluations and CPU milliseconds a pair; what as many random rows
@@ -38,6 +39,22 @@ RESULTS = Path(__file__).parent.parent / "results" / "search.json"
 SEARCHES = {"tabu": Options(), "gradient": Options(steps=24)}
 SIZES = (10, 14, 17, 20, 23, 26)
 """Numbers of variables of 3-CNF."""
+ENTAILMENTS: dict[str, dict[str, Any]] = {
+    "1-10 variables, 1-10 operators": {"count": 10_000},
+    "5-10 variables, 15-20 operators": {
+        "count": 10_000,
+        "variables": (5, 10),
+        "operators": (15, 20),
+    },
+    "massive kind": {
+        "count": 2_000,
+        "variables": (20, 25),
+        "operators": (20, 30),
+        "method": "mutated",
+    },
+    "3-CNF, 20 variables": {"count": 500, "method": "sat"},
+}
+"""Kinds of entailments, and how many; the last two take long."""
 
 
 def published(file: Path, count: int) -> Pairs:
@@ -179,12 +196,42 @@ def data_sets(
         yield name, partial(draw, family, sat, 1018)
 
 
+def entailments_alone(count: int, **settings: Any) -> Pairs:
+    """Generate pairs and keep the entailments."""
+    pairs = possibleworlds.generate(2 * count, seed=2018, **settings)
+    return Pairs.of(pair for pair in pairs if pair.label)
+
+
+def count_false_refutations(model: GuidedWorldNet, record: dict[str, Any], state: Path) -> None:
+    """Evaluate entailments of each kind that are not on record yet."""
+    results = record.setdefault("entailments", {})
+    for name, settings in ENTAILMENTS.items():
+        if name not in results:
+            results[name] = measure(model, entailments_alone(**settings), Options())
+            write_json(state, record)
+            print(name, json.dumps(results[name]), flush=True)
+
+
+def entailments_table(results: dict[str, dict[str, Any]]) -> str:
+    """Format false refutations as a Markdown table."""
+    lines = [
+        "| entailments | number | false refutations | evaluations a pair | CPU ms a pair |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, one in results.items():
+        cells = [name, f"{one['rows']:,}", str(one["false_refutations"])]
+        cells += [f"{one['evaluations']:,.0f}", f"{one['cpu_ms']:.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure each set that is not on record yet, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--network", default="guidedworldnet", help="a name, or a run folder")
     parser.add_argument("--rows", type=int, default=10_000, help="of each set, at most")
     parser.add_argument("--sat", type=int, default=400, help="of each set of 3-CNF, and of giant")
+    parser.add_argument("--entailments", action="store_true", help="measure those alone, but more")
     parser.add_argument("--state", type=Path, default=RESULTS)
     parser.add_argument("--write", action="store_true", help="the table of docs/guided-worlds.md")
     arguments = parser.parse_args()
@@ -195,6 +242,13 @@ def main() -> None:
     record = read_json(arguments.state)
     if record.get("request") != request:
         record = {"request": request, "commit": commit(), "results": {}}
+    if arguments.entailments:
+        record = read_json(arguments.state)
+        count_false_refutations(model, record, arguments.state)
+        if arguments.write:
+            table_text = entailments_table(record["entailments"])
+            replace_part("guided-worlds.md", "entailments", table_text)
+        return
     folder = os.environ.get("POSSIBLEWORLDS_OFFICIAL_DATA")
     for name, load in data_sets(Path(folder) if folder else None, arguments.rows, arguments.sat):
         if name not in record["results"]:

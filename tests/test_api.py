@@ -170,7 +170,8 @@ def test_without_a_validation_set_some_tuples_are_held_out(pairs: pw.Pairs) -> N
         ({"epoch": 3}, "no setting 'epoch'; it has .*size, and its training .*epochs"),
         ({"size": "large"}, "size='large': not int"),
         ({"train": 3}, "train must be pairs"),
-        ({"validate": [1]}, "validate must be pairs"),
+        ({"validate": {1}}, "validate must be pairs"),
+        ({"validate": [1]}, "row 0: a pair is"),
         ({"train": "nowhere.txt"}, "No such file"),
         ({"seed": -1}, "seed must be"),
         ({"seed": "a"}, "seed must be"),
@@ -191,7 +192,7 @@ def test_what_cannot_be_evaluated(pairs: pw.Pairs, tmp_path: Path) -> None:
     with pytest.raises(pw.UserError, match="has no pairs"):
         pw.evaluate("treenet", pairs[:0])
     with pytest.raises(pw.UserError, match="pairs must be pairs"):
-        pw.evaluate("treenet", [("p", "q")])  # type: ignore[arg-type]
+        pw.evaluate("treenet", {"p": "q"})  # type: ignore[arg-type]
     with pytest.raises(pw.UserError, match="a network, a run folder or a name"):
         pw.evaluate(None, pairs)  # type: ignore[arg-type]
     with pytest.raises(pw.UserError, match="neither a run folder nor"):

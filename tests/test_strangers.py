@@ -166,7 +166,7 @@ ITEM = pw.tasks()[0].to_json()
         lambda: pw.count_models(b"p"),
         lambda: pw.countermodel(["p", 3], "q"),
         lambda: pw.generate(rows="8", variables=(1, 3), operators=(1, 3), seed=0),
-        lambda: pw.generate(rows=8, variables=3, operators=(1, 3), seed=0),
+        lambda: pw.generate(rows=8, variables="3", operators=(1, 3), seed=0),
         lambda: pw.generate(rows=8, variables=(1, 3), operators=("a", 3), seed=0),
         lambda: pw.generate(rows=8, variables=(1, 3), operators=(1, 3), seed="a"),
         lambda: pw.read(3),

@@ -369,6 +369,7 @@ def test_the_later_steps_of_a_training_count_for_its_length(
 ) -> None:
     monkeypatch.setattr(f"{measure.__module__}.seconds_per_call", operations_a_call)
     settings = {"size": 8, "worlds": 8, "training_worlds": 8, "training_steps": 1}
+    settings["training_moves"] = 0  # as their number is random
     candidates = [{**settings, "unguided_fraction": share} for share in (1.0, 0.5, 0.0)]
     speeds = [measure("guidedworldnet", candidate, data) for candidate in candidates]
     plain, half, guided = (speed.epoch for speed in speeds if speed)

@@ -96,10 +96,10 @@ def sweep(
     each = Budget(whole.amount / len(models), whole.unit) if whole else None
     request = sweeps.SearchRequest(each, sweeps.EPOCHS if epochs is None else epochs, seed)
     data, folder = data.resolve(), folder.resolve()
-    log("reading the data")
-    files = sweeps.files_to_evaluate(data, [path.resolve() for path in tests])
     runs_on = make_engine(engine, workers, address)
     try:
+        log("reading the data")
+        files = sweeps.files_to_evaluate(data, [path.resolve() for path in tests])
         with console.stoppable("the same command, given again, continues the sweep") as stop:
             requests = dict.fromkeys(models, request)
             with Bars(unit="settings") as bars:
