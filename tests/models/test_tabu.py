@@ -47,7 +47,7 @@ def toy(
     relevant: Tensor | None = None,
     share: bool = False,
 ) -> Visited:
-    """Search from some worlds a pair; by default all components but the last are flipped."""
+    """Search from some worlds a pair; by default all components may be flipped."""
     evaluate, every = distance(targets, lowest), torch.arange(len(targets))
     worlds = torch.ones(len(targets), N, K)
     visited = Visited.start(worlds, evaluate(every, worlds), evaluations=N)
