@@ -4,8 +4,8 @@
     python benchmarks/record.py                                   # only the tables
 
 Writes results/record.json, the tables of README.md and docs/results.md, the figure of accuracy
-against the length of training, and the pretrained networks in src/. A row is on record once all of
-its seeds are finished; one that is not yet keeps its figures of version 0.1.0 (results/paper.json).
+against the length of training, and the pretrained networks in src/. Seeds are added as they finish;
+a row without any keeps its figures of version 0.1.0 (results/paper.json).
 """
 
 import argparse
@@ -65,33 +65,34 @@ def describe_run(run: Path, worlds: int | None) -> dict[str, Any]:
 
 
 def put_on_record(out: Path, published: Path) -> None:
-    """Add the rows whose seeds are all finished, and ship the best seed of each."""
+    """Add the seeds that are finished, and ship the best seed on record of each row."""
     from headline import sampled
-    from train_record import ROWS
+    from train_record import ROWS, seeds_on_record
 
     commit = (out / "commit").read_text(encoding="utf-8").strip()
     rows = read_json(RECORD).get("rows", {})
     for name, row in ROWS.items():
-        runs = {seed: out / "runs" / f"{name}-{seed}" for seed in row.seeds}
-        if not all(is_done(run) for run in runs.values()):
+        runs = {str(seed): out / "runs" / f"{name}-{seed}" for seed in row.seeds}
+        done = {seed: run for seed, run in runs.items() if is_done(run)}
+        if not done:
             continue
-        seeds = {str(seed): describe_run(run, row.worlds) for seed, run in runs.items()}
-        best = rank_seeds({seed: one["validation"] for seed, one in seeds.items()})[0]
-        first = read_run(runs[row.seeds[0]])
-        command = f"possibleworlds train {row.model} --data {row.data} {' '.join(row.options)}"
+        seeds = seeds_on_record(rows, name)
+        for seed, run in done.items():
+            seeds[seed] = {"commit": commit, **describe_run(run, row.worlds)}
+        best = rank_seeds({seed: seeds[seed]["validation"] for seed in sorted(seeds)})[0]
+        first = read_run(next(iter(done.values())))
         rows[name] = {
             "model": row.model,
-            "command": command,
-            "commit": commit,
+            "command": row.command,
             "version": first.version,
             "settings": first.flat_settings,
             "worlds": row.worlds,
             "parameters": first.metrics.parameters if first.metrics else None,
             "pretrained_seed": int(best) if name == row.model else None,
-            "seeds": seeds,
+            "seeds": dict(sorted(seeds.items())),
         }
-        if name == row.model:
-            copy_trained(runs[int(best)], SHIPPED / name, seeds[best]["accuracy"])
+        if name == row.model and best in done:
+            copy_trained(done[best], SHIPPED / name, seeds[best]["accuracy"])
     random_rows = {
         str(count): {s: round(sampled(published / f"{s}.txt", count), 4) for s in SPLITS}
         for count in RANDOM_ROWS

@@ -2,9 +2,12 @@
 
     possibleworlds published PUBLISHED
     python benchmarks/train_record.py --out OUT --published PUBLISHED
+    python benchmarks/train_record.py --out OUT --published PUBLISHED --missing
 
-Can be interrupted at any moment, and goes on where it was. Writes OUT/paper and OUT/wide, the data,
-and OUT/runs/ROW-SEED, the runs with their evaluations. Lengths are in epochs, set before any result
+Can be interrupted at any moment, and goes on where it was; with `--missing`, seeds that are on record
+already (results/record.json) are not trained again. The first seed of every row comes before the
+second of any. Writes OUT/paper and OUT/wide, the data, and OUT/runs/ROW-SEED, the runs with their
+evaluations. Lengths are in epochs, set before any result
 was seen by the speed of a network (docs/models.md), so that a seed takes 2 to 30 minutes of a core.
 Settings are the defaults, which an earlier search selected on generated validation data, but for
 those in ROWS. `record.py` puts the results on record.
@@ -17,11 +20,14 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pages import commit
+from record import RECORD
 
 from possibleworlds.data.files import data_files
 from possibleworlds.data.splits import PRESETS, generate_folder
+from possibleworlds.storage import read_json
 from possibleworlds.training.evaluations import evaluate_into
 
 SEEDS = (0, 1, 2)
@@ -47,6 +53,11 @@ class Row:
         ]
         return ["--epochs", f"{self.epochs:g}", *changed]
 
+    @property
+    def command(self) -> str:
+        """The command that trains it, less folders and seed."""
+        return f"possibleworlds train {self.model} --data {self.data} {' '.join(self.options)}"
+
 
 UNIFORM = {"binary_worlds": "false", "variable_prior": 0}
 """Worlds as the paper has them, without the prior."""
@@ -58,18 +69,24 @@ ROWS = {
     "mlp-bow": Row("mlp-bow", 100),
     "treelstm": Row("treelstm", 60),
     "treenet": Row("treenet", 100, {"size": 32, "mlp_size": 32, "batch_size": 128}),
-    "guidedworldnet-uniform": Row("guidedworldnet", 24, UNIFORM, data="wide", seeds=(0,)),
     "lstm": Row("lstm", 40),
-    "convnet": Row("convnet", 30),
     "topdownnet": Row("topdownnet", 40),
-    "lstm-traversal": Row("lstm-traversal", 40),
+    "convnet": Row("convnet", 30),
+    "graphnet": Row("graphnet", 25),
     "bilstm": Row("bilstm", 30),
+    "lstm-traversal": Row("lstm-traversal", 40),
     "bilstm-traversal": Row("bilstm-traversal", 20),
     "transformer": Row("transformer", 20),
-    "graphnet": Row("graphnet", 25),
+    "guidedworldnet-uniform": Row("guidedworldnet", 24, UNIFORM, data="wide", seeds=(0,)),
     "modern-transformer": Row("modern-transformer", 25, {"positions": "tree"}, seeds=(0,)),
 }
 """By name, in the order in which they are trained."""
+
+
+def seeds_on_record(record: dict[str, Any], name: str) -> dict[str, Any]:
+    """The seeds of a row that are on record, none where the row was trained in another way."""
+    row = record.get(name, {})
+    return dict(row["seeds"]) if row.get("command") == ROWS[name].command else {}
 
 
 def command(*arguments: str) -> None:
@@ -117,6 +134,7 @@ def main() -> None:
     parser.add_argument("--published", type=Path)
     parser.add_argument("--only", nargs="*", default=list(ROWS), choices=ROWS)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--missing", action="store_true", help="only seeds that are not on record")
     parser.add_argument("--evaluate", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.evaluate:
@@ -127,7 +145,13 @@ def main() -> None:
     if not (arguments.out / "commit").exists():
         (arguments.out / "commit").write_text(commit(), encoding="utf-8")
     generate(arguments.out, published)
-    jobs = [(name, seed) for name in arguments.only for seed in ROWS[name].seeds]
+    record = read_json(RECORD)["rows"] if arguments.missing else {}
+    jobs = [
+        (name, seed)
+        for seed in SEEDS
+        for name in arguments.only
+        if seed in ROWS[name].seeds and str(seed) not in seeds_on_record(record, name)
+    ]
     with ThreadPoolExecutor(arguments.processes) as pool:
         for done in [pool.submit(train, arguments.out, *job, published) for job in jobs]:
             done.result()
