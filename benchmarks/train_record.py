@@ -4,13 +4,14 @@
     python benchmarks/train_record.py --out OUT --published PUBLISHED
     python benchmarks/train_record.py --out OUT --published PUBLISHED --missing
 
-Can be interrupted at any moment, and goes on where it was; with `--missing`, seeds that are on record
-already (results/record.json) are not trained again. The first seed of every row comes before the
-second of any. Writes OUT/paper and OUT/wide, the data, and OUT/runs/ROW-SEED, the runs with their
-evaluations. Lengths are in epochs, set before any result
-was seen by the speed of a network (docs/models.md), so that a seed takes 2 to 30 minutes of a core.
-Settings are the defaults, which an earlier search selected on generated validation data, but for
-those in ROWS. `record.py` puts the results on record.
+Can be interrupted at any moment, and goes on where it was; with `--missing`, seeds that are on
+record already (results/record.json) are not trained again. The first seed of every row comes before
+the second of any. Writes OUT/paper and OUT/wide, the data, and OUT/runs/ROW-SEED, the runs with
+their evaluations.
+
+Lengths are in epochs, set before any result was seen by the speed of a network (docs/models.md), so
+that a seed takes 2 to 30 minutes of a core. Settings are the defaults, which an earlier search
+selected on generated validation data, but for those in ROWS. `record.py` puts the results on record.
 """
 
 import argparse

@@ -51,7 +51,8 @@ def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_of_torch_before_it_is_needed() -> None:
     code = (
-        "import sys, possibleworlds as pw; pw.models(); pw.entails('p', 'q');"
+        "import sys, possibleworlds as pw; pw.entails('p', 'q'); pw.countermodel('p', 'q');"
+        "assert 'numpy' not in sys.modules; pw.models();"
         "pw.generate(rows=8, variables=(1, 3), operators=(1, 3), seed=0);"
         "assert 'torch' not in sys.modules"
     )

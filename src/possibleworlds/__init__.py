@@ -1,14 +1,10 @@
 """Propositional entailment: data with guarantees, every network of the paper, and exact answers."""
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from possibleworlds.data.files import read
-from possibleworlds.data.generation import generate, stream
-from possibleworlds.data.pairs import Pair, Pairs
-from possibleworlds.data.splits import paper_splits
 from possibleworlds.errors import UndecidedError, UserError, missing_package
-from possibleworlds.language import score, tasks
 from possibleworlds.logic import (
     Formula,
     count_models,
@@ -22,6 +18,12 @@ from possibleworlds.logic import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from possibleworlds.data.files import read
+    from possibleworlds.data.generation import generate, stream
+    from possibleworlds.data.pairs import Pair, Pairs
+    from possibleworlds.data.splits import paper_splits
+    from possibleworlds.language.dataset import tasks
+    from possibleworlds.language.score import score
     from possibleworlds.models.base import Model
     from possibleworlds.models.registry import ModelTable
     from possibleworlds.training.evaluation import Evaluation
@@ -30,11 +32,29 @@ if TYPE_CHECKING:
 
     def models() -> ModelTable:
         """List the networks: the package `possibleworlds.models`, called as a function."""
-else:
-    from possibleworlds import models
 
-# Training needs torch (the extra `train`), which takes seconds to import. So
-# the functions below import what they call when they are called.
+
+# Importing the package takes as long as deciding formulas needs. What works with data needs numpy,
+# and is imported when it is first used; training needs torch (the extra `train`), which takes
+# seconds, so that the functions below import what they call when they are called.
+_MODULES = {
+    "read": "data.files",
+    **dict.fromkeys(("generate", "stream"), "data.generation"),
+    **dict.fromkeys(("Pair", "Pairs"), "data.pairs"),
+    "paper_splits": "data.splits",
+    "score": "language.score",
+    "tasks": "language.dataset",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name, or the package `models`, when it is first used."""
+    if name == "models":
+        return import_module(f"{__name__}.models")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return value
 
 
 def _check_torch() -> None:

@@ -9,8 +9,13 @@ the symbols' codes:
 'pq&'
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what only parses and decides formulas does not wait for numpy
+    import numpy as np
+    from numpy.typing import NDArray
 
 NOT, AND, OR, IMPLIES, IFF = "~", "&", "|", ">", "="
 TRUE, FALSE = "1", "0"
@@ -31,6 +36,8 @@ _TO_TEXT = "".join(SYMBOLS).encode().ljust(256, b"?")
 
 def encode(rpn: str) -> NDArray[np.uint8]:
     """Convert a formula of the data from text to codes."""
+    import numpy as np
+
     return np.frombuffer(rpn.encode().translate(_TO_CODES), np.uint8)
 
 
