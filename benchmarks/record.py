@@ -69,7 +69,6 @@ def put_on_record(out: Path, published: Path) -> None:
     from headline import sampled
     from train_record import ROWS, seeds_on_record
 
-    commit = (out / "commit").read_text(encoding="utf-8").strip()
     rows = read_json(RECORD).get("rows", {})
     for name, row in ROWS.items():
         runs = {str(seed): out / "runs" / f"{name}-{seed}" for seed in row.seeds}
@@ -78,6 +77,7 @@ def put_on_record(out: Path, published: Path) -> None:
             continue
         seeds = seeds_on_record(rows, name)
         for seed, run in done.items():
+            commit = run.with_suffix(".commit").read_text(encoding="utf-8").strip()
             seeds[seed] = {"commit": commit, **describe_run(run, row.worlds)}
         best = rank_seeds({seed: seeds[seed]["validation"] for seed in sorted(seeds)})[0]
         first = read_run(next(iter(done.values())))

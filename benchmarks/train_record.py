@@ -7,11 +7,11 @@
 Can be interrupted at any moment, and goes on where it was; with `--missing`, seeds that are on
 record already (results/record.json) are not trained again. The first seed of every row comes before
 the second of any. Writes OUT/paper and OUT/wide, the data, and OUT/runs/ROW-SEED, the runs with
-their evaluations.
+their evaluations; beside each, the commit at which it began.
 
 Lengths are in epochs, set before any result was seen by the speed of a network (docs/models.md), so
 that a seed takes 2 to 30 minutes of a core. Settings are the defaults, which an earlier search
-selected on generated validation data, but for those in ROWS. `record.py` puts the results on record.
+selected on generated validation data, but for those in ROWS. `record.py` puts results on record.
 """
 
 import argparse
@@ -113,6 +113,9 @@ def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
     """Train and evaluate one seed of a row, as far as that is not done."""
     row, run = ROWS[name], out / "runs" / f"{name}-{seed}"
     folders = ["--data", str(out / row.data), "--out", str(run), "--resume"]
+    if not run.with_suffix(".commit").exists():
+        run.parent.mkdir(exist_ok=True)
+        run.with_suffix(".commit").write_text(commit(), encoding="utf-8")
     command("train", row.model, *folders, "--seed", str(seed), *row.options)
     own = [f for f in data_files([out / "paper"]) if f.stem not in ("train", "test_exam")]
     own += data_files([out / "exam"])
@@ -143,8 +146,6 @@ def main() -> None:
         return
     published = data_files([arguments.published])
     arguments.out.mkdir(parents=True, exist_ok=True)
-    if not (arguments.out / "commit").exists():
-        (arguments.out / "commit").write_text(commit(), encoding="utf-8")
     generate(arguments.out, published)
     record = read_json(RECORD)["rows"] if arguments.missing else {}
     jobs = [

@@ -1,6 +1,9 @@
 """The search of guided worlds: tabu search by flips, within a budget, on the network's own z."""
 
 from dataclasses import replace
+from functools import reduce
+from operator import and_, or_
+from random import Random
 
 import pytest
 import torch
@@ -9,6 +12,8 @@ from torch import Tensor
 import possibleworlds
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
+from possibleworlds.logic import Formula
+from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.models import Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
 from possibleworlds.models.tabu import (
@@ -178,7 +183,7 @@ def test_the_budget_of_a_pair_is_that_of_its_variables_or_of_the_options() -> No
     ((_, batch),) = data.in_order_of_size()
     model = small(search_evaluations=27, descent_steps=2)
     with torch.no_grad():
-        model.f.bias.fill_(100.0)  # nothing is refuted
+        model.f.weight.zero_()  # a score of log 2 everywhere: nothing is refuted
         assert model.imagine(batch).evaluations.tolist() == [24 + 24, 24 + 81]  # type: ignore[union-attr]
         for budget, *spent in ((1, 1, 1), (7, 7, 7), (8, 8, 8), (30, 24, 24), (100, 96, 96)):
             imagined = model.imagine(batch, Options(budget=budget))
@@ -187,6 +192,37 @@ def test_the_budget_of_a_pair_is_that_of_its_variables_or_of_the_options() -> No
         assert model.imagine(batch, Options(steps=2)).evaluations is None
         best = model.imagine(batch)
     assert torch.equal(best.log_probs[:, 1], torch.nn.functional.logsigmoid(best.z.amin(1)))
+
+
+def test_a_world_refutes_a_pair_by_both_sides() -> None:
+    rows = [("pq&", "p", 1), ("pq|", "p", 0), ("pq>", "qp>", 0), ("pp~|", "q", 0), ("p", "qq~&", 0)]
+    ((chosen, batch),) = Dataset(Pairs.of(rows)).in_order_of_size()
+    model = possibleworlds.load("guidedworldnet").model
+    assert isinstance(model, GuidedWorldNet)
+    with torch.no_grad():
+        worlds = model.round_worlds(model.draw_worlds(len(rows), 40))
+        score = model.evaluate_sides(batch, worlds)
+        a, b = model.sides(batch, worlds)
+        assert torch.equal(a + b + model.f.bias, model.evaluate(batch, worlds))
+    assert torch.allclose(score.exp(), a.exp() + b.exp(), rtol=1e-4)
+    for i, scores, read in zip(chosen, score, model.assignments(worlds), strict=True):
+        premise, conclusion = (Formula(tuple(side)) for side in rows[i][:2])
+        for z, truth in zip(scores.tolist(), read.tolist(), strict=True):
+            assignment = dict(zip(LETTERS, truth, strict=True))
+            is_true = premise.evaluate(assignment), conclusion.evaluate(assignment)
+            assert (z < 0) == (is_true == (True, False))
+
+
+def test_the_pretrained_network_sees_which_clause_is_missing() -> None:
+    """Countermodels of a CNF less a clause make the whole CNF just about false."""
+    random = Random(2)
+    variables = [Formula.variable(name) for name in random.sample(LETTERS, 20)]
+    signs = [[(v, random.random() < 0.5) for v in random.sample(variables, 3)] for _ in range(70)]
+    clauses = [reduce(or_, (v if sign else ~v for v, sign in clause)) for clause in signs]
+    network = possibleworlds.load("guidedworldnet")
+    shuffled = reduce(and_, random.sample(clauses, len(clauses)))
+    assert network.decide(reduce(and_, clauses), shuffled).entails
+    assert not network.decide(reduce(and_, clauses[1:]), shuffled).entails
 
 
 def test_gradient_steps_alone_are_as_without_tabu_search() -> None:

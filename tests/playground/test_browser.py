@@ -306,7 +306,7 @@ def test_a_world_is_read_as_an_assignment(visit: Callable[..., Visit]) -> None:
     assert at.text("#world h3") == f"World {index + 1}, {after}"
     value = at.page.get_attribute(".guided .map", "aria-valuetext")
     assert value
-    assert re.match(rf"World {index + 1} of 64, z = -?\d+\.\d, speaks", value)
+    assert re.match(rf"World {index + 1} of 64, score -?\d+\.\d, speaks", value)
     at.page.click("#show-row")
     at.page.wait_for_selector("tbody tr[aria-selected=true]")
     at.page.locator(".random .map").focus()

@@ -6,6 +6,12 @@ and the product is taken over the worlds where they arrive. An evaluation takes 
 steps and goes on by tabu search (tabu.py), until a world refutes the entailment or a budget is
 spent; the best world then decides. The search knows no logic, only what the network has learnt; but
 an evaluation first writes runs of one associative operator as balanced trees (trees/balance.py).
+
+Tabu search scores a world by both sides. With z = a + b + b_f, where a is W_f's term of A and b
+that of B, e^a acts as the odds that A is false in w, and e^b as the odds that B is true. Their sum
+are the odds that w does not refute the entailment, so the score is log(e^a + e^b), negative only
+where a and b both are. In z, the one makes up for the other: a search on z moves away from
+countermodels that make B just about false, towards worlds that make both sides ever more false.
 """
 
 from __future__ import annotations
@@ -119,22 +125,25 @@ class GuidedWorldNet(PossibleWorldNet):
         else:
             steps = min(steps, options.budget // n - 1)
             budgets = torch.full_like(batch.left, options.budget)
-        start = self.search_and_evaluate(batch, worlds, steps)
-        visited = tabu.Visited.start(*start[:2], evaluations=n * (1 + steps))
+        worlds = self.round_worlds(self.search(batch, worlds, steps))
+        scored = self.evaluate_sides(batch, worlds)
+        visited = tabu.Visited.start(worlds, scored, evaluations=n * (1 + steps))
         relevant = tabu.relevant_components(self.w4, variables.to(self.w4))
-        evaluator = partial(self.evaluator, batch)
+        evaluator = partial(self.evaluator, batch, self.evaluate_sides)
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
         return Imagined(visited.worlds, visited.z, visited.evaluations, best_alone=True)
 
-    def evaluator(self, batch: Batch) -> Callable[[Tensor, Tensor], Tensor]:
-        """Return a function that computes z for some pairs, and orders their nodes only once."""
+    def evaluator(
+        self, batch: Batch, score: Callable[[Batch, Tensor], Tensor]
+    ) -> Callable[[Tensor, Tensor], Tensor]:
+        """Return a function that scores worlds of some pairs, and orders their nodes only once."""
         part, part_rows = batch, torch.arange(len(batch.left))
 
         def evaluate(rows: Tensor, worlds: Tensor) -> Tensor:
             nonlocal part, part_rows
             if not torch.equal(rows, part_rows):
                 part, part_rows = batch.select(rows), rows
-            return self.evaluate(part, worlds)
+            return score(part, worlds)
 
         return evaluate
 
@@ -158,14 +167,23 @@ class GuidedWorldNet(PossibleWorldNet):
         moves = int(torch.randint(self.settings.training_moves + 1, ()))
         visited = tabu.Visited.start(worlds, self.evaluate(batch, worlds), evaluations=0)
         relevant = tabu.relevant_components(self.w4, batch.variables.to(self.w4))
-        tabu.walk(visited, partial(self.evaluator, batch), relevant, moves)
+        tabu.walk(visited, partial(self.evaluator, batch, self.evaluate), relevant, moves)
         return visited.worlds
+
+    def sides(self, batch: Batch, worlds: Tensor) -> tuple[Tensor, Tensor]:
+        """Compute the terms of A and of B in z, in each pair's own worlds, (pairs, n) each."""
+        parameters = self.parameters_of_sat3
+        as_left, as_right = scores(batch, worlds, parameters, self.workspace, private=True)
+        return as_left[0::2], as_right[1::2]
 
     def evaluate(self, batch: Batch, worlds: Tensor) -> Tensor:
         """Compute z of each pair in its own worlds (pairs, n, k), (pairs, n)."""
-        parameters = self.parameters_of_sat3
-        as_left, as_right = scores(batch, worlds, parameters, self.workspace, private=True)
-        return as_left[0::2] + as_right[1::2] + self.f.bias
+        a, b = self.sides(batch, worlds)
+        return a + b + self.f.bias
+
+    def evaluate_sides(self, batch: Batch, worlds: Tensor) -> Tensor:
+        """Compute the score of tabu search, log(e^a + e^b), in worlds (pairs, n, k), (pairs, n)."""
+        return torch.logaddexp(*self.sides(batch, worlds))
 
     @torch.no_grad()
     def search(self, batch: Batch, worlds: Tensor, steps: int) -> Tensor:

@@ -49,7 +49,7 @@ class Imagined(NamedTuple):
     """The worlds in which pairs were evaluated, and how well each agrees with "A entails B"."""
 
     worlds: Tensor  # (rows, n, k), or (1, n, k) where all pairs have the same
-    z: Tensor  # (rows, n), negative where the world refutes "A entails B"
+    z: Tensor  # (rows, n), the score of each world, negative where it refutes "A entails B"
     evaluations: Tensor | None = None  # (rows,), of a search that ends early; else n
     best_alone: bool = False
     """Whether the best world decides: those of a long search are no sample to multiply over."""

@@ -1,4 +1,4 @@
-"""Tabu search for a world that refutes an entailment, on the network's own z.
+"""Tabu search for a world that refutes an entailment, on the network's own score z of a world.
 
 - Some chains of worlds walk through the corners of [-1, 1]^k. A move evaluates every flip of one
   component and makes the one with the lowest z, even if z rises. The component is then tabu for

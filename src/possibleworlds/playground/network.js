@@ -171,20 +171,21 @@ function planOf({ nodes }, d) {
   return { levels, products: new Float64Array(known.size * d) };
 }
 
+// The score of a world by the terms of both sides, log(e^a + e^b), as guided worlds are scored; else z is.
+export const bySides = (a, b) => Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b)));
 // One pair in one network, with the memory for its vectors.
 export class Evaluator {
-  constructor(network, pair) {
-    Object.assign(this, { network, pair }, planOf(pair, network.d));
+  constructor(network, pair, combine = (a, b, bias) => a + b + bias) {
+    Object.assign(this, { network, pair, combine }, planOf(pair, network.d));
     const size = pair.nodes.length * network.d;
     this.units = new Float64Array(size);
     this.gradients = new Float64Array(size);
     this.scales = new Float64Array(pair.nodes.length);
   }
 
-  // z of the pair in one world; `units` then holds the vector of each node.
+  // The score of the pair in one world; `units` then holds the vector of each node.
   score(worlds, at) {
-    const { network: net, pair, units, scales, products } = this;
-    const { d } = net;
+    const { network: net, network: { d }, pair, units, scales, products } = this;
     for (const level of this.levels) {
       for (const { op, at: to, left, right } of level.nodes) {
         if (op < 0) multiplyOne(units, to, worlds, at, net.w4[right], net.k, d);
@@ -193,9 +194,9 @@ export class Evaluator {
       }
       for (const { slot, from, to } of level.products) multiply(products, to, units, from, net.w1[slot], d, d);
     }
-    let z = net.bias;
-    for (let j = 0; j < d; j++) z += net.wf[j] * units[pair.a * d + j] + net.wf[d + j] * units[pair.b * d + j];
-    return z;
+    let [a, b] = [0, 0];
+    for (let j = 0; j < d; j++) [a, b] = [a + net.wf[j] * units[pair.a * d + j], b + net.wf[d + j] * units[pair.b * d + j]];
+    return this.combine(a, b, net.bias);
   }
 
   // The gradient of z with respect to the world, after `score`.
@@ -223,10 +224,9 @@ export class Evaluator {
     }
   }
 
-  // z in every world, [n], each put into the corner of [-1, 1]^k that it is nearest to.
+  // The score of every world, [n], each put into the corner of [-1, 1]^k that it is nearest to.
   scores(worlds) {
-    const rounded = roundWorlds(worlds, this.network);
-    const { k } = this.network;
+    const [rounded, { k }] = [roundWorlds(worlds, this.network), this.network];
     return Float64Array.from({ length: worlds.length / k }, (_, i) => this.score(rounded, i * k));
   }
 

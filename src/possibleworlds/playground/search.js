@@ -4,7 +4,7 @@
 // until a world refutes the argument or the budget is spent; the best world decides.
 
 import { conjunction } from "./argument.js";
-import { balanced, compile, Evaluator, LETTERS, logProbability, readLetter, roundWorlds } from "./network.js";
+import { balanced, bySides, compile, Evaluator, LETTERS, logProbability, readLetter, roundWorlds } from "./network.js";
 import { Chains, relevantComponents } from "./tabu.js";
 import { bitAt, judgeRows } from "./truth.js";
 
@@ -13,9 +13,9 @@ const MAX_PARTS = 400; // so that a step takes a fraction of a second
 // One network's worlds after each step: what it says of each, and what is true of each.
 class Contestant {
   // It searches with the one evaluator, and shows with the other what it takes each sub-formula for.
-  constructor(argument, network, searched, shown = searched) {
+  constructor(argument, network, searched, shown = searched, combine = undefined) {
     Object.assign(this, { argument, network, pair: shown, worlds: [], scores: [], refutes: [], flipped: [] });
-    this.evaluator = new Evaluator(network, searched);
+    this.evaluator = new Evaluator(network, searched, combine);
     this.reader = new Evaluator(network, shown);
   }
 
@@ -66,7 +66,7 @@ export class Search {
     if (pair.nodes.length > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} different sub-formulas`);
     this.pair = pair;
     this.random = new Contestant(argument, networks.possibleworldnet, pair);
-    this.guided = new Contestant(argument, networks.guidedworldnet, compile(...sides, balanced), pair);
+    this.guided = new Contestant(argument, networks.guidedworldnet, compile(...sides, balanced), pair, bySides);
     const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
     const { guidedworldnet } = networks;
     this.chains = new Chains(this.guided.evaluator, relevantComponents(guidedworldnet, letters), n);
@@ -89,7 +89,7 @@ export class Search {
     return step >= this.descent + this.moves || (step >= this.descent && this.best(step) < 0);
   }
 
-  // The lowest z after a step: of all worlds that the tabu search has tried, or of this step's.
+  // The lowest score after a step: of all worlds that the tabu search has tried, or of this step's.
   best(step) {
     return minimum(this.guided.scores.slice(Math.min(step, this.descent), step + 1).map(minimum));
   }

@@ -1,4 +1,4 @@
-// Tabu search for a world with a negative z, as possibleworlds/models/tabu.py has it.
+// Tabu search for a world with a negative score, as possibleworlds/models/tabu.py has it.
 
 const [GOLDEN_RATIO, SHORTEST_WALK, TENURES] = [0.6180339887, 8, 5];
 
@@ -41,7 +41,7 @@ export class Chains {
     this.tabuUntil.forEach((until) => until.clear());
   }
 
-  // Make a move; give the worlds that it has tried, their z, and which component was flipped for good.
+  // Make a move; give the worlds that it has tried, their scores, and which component was flipped for good.
   move(numbers) {
     const { evaluator, components, count, moves, tabuUntil } = this;
     const { k } = evaluator.network;

@@ -58,7 +58,7 @@ export class Panel {
     const z = search[this.who].scores[step][world];
     this.map.setAttribute("aria-valuemax", this.count);
     this.map.setAttribute("aria-valuenow", world + 1);
-    this.map.setAttribute("aria-valuetext", `World ${world + 1} of ${this.count}, z = ${z.toFixed(1)}, ` +
+    this.map.setAttribute("aria-valuetext", `World ${world + 1} of ${this.count}, score ${z.toFixed(1)}, ` +
       (z < 0 ? "speaks against it" : "speaks for it"));
   }
 
@@ -116,7 +116,7 @@ export class Panel {
     context.strokeRect(GUTTER + world * columnWidth - 1, 1, columnWidth + 1, strips + 2 * STRIP - 2);
   }
 
-  // z of every world at every step: points for worlds drawn anew, lines for worlds that move.
+  // The score of every world at every step: points for worlds drawn anew, lines for worlds that move.
   drawChart() {
     const { search, who, step, world } = this;
     const width = this.chart.clientWidth || 320;
@@ -212,7 +212,7 @@ export function describeWorld(who, index, step, reading, argument, showRow) {
     el("h3", {}, `World ${index + 1}, ${who}, after ${step} ${step === 1 ? "step" : "steps"}`),
     el("p", {}, "The network reads it as a truth assignment:"),
     el("ul", { class: "reading" }, argument.variables.map(row)),
-    el("p", {}, el("b", {}, "The network: "), `z = ${z.toFixed(1)}, the world speaks ${against ? "against" : "for"} it. `,
+    el("p", {}, el("b", {}, "The network: "), `score ${z.toFixed(1)}, the world speaks ${against ? "against" : "for"} it. `,
       el("b", {}, "Exactly: "), `where ${inWords(assignment) || "there are no variables"}, ${exact}. `,
       el("b", { class: against === refutes ? "right" : "wrong" }, kind)),
     showRow && el("button", { type: "button", id: "show-row", onclick: showRow }, "Show this row in the truth table"),
