@@ -1,4 +1,4 @@
-"""Entailments unlike the paper's: chains, Horn clauses, pigeons, colourings, normal forms.
+"""Entailments unlike the paper's: chains, Horn clauses, pigeons, colourings, parity, normal forms.
 
 Each family draws a pair of formulas whose countermodels, if any, are few or far from each other;
 `draw` collects as many entailments as non-entailments, decided by MiniSat. `search.py` measures
@@ -101,6 +101,28 @@ def colouring(n: int, random: Random) -> tuple[Formula, Formula]:
     return all_of(rules), ~alike(first, second)
 
 
+def parity(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw the values of n variables, perhaps less one, and the parity of all, a step at a time."""
+    first, *v = variables(random, 2 * n - 1)
+    inputs, sums = [first, *v[: n - 1]], v[n - 1 :]
+    rules = [
+        same(new, (old | x) & ~(old & x))
+        for new, old, x in zip(sums, [first, *sums], inputs[1:], strict=False)
+    ]
+    facts = one_less(random, [literal(random, x) for x in inputs])
+    return all_of([*rules, *facts]), literal(random, sums[-1])
+
+
+def clauses(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a 3-CNF, perhaps less a clause, and the same clauses in another order."""
+    v = variables(random, n)
+    parts = [
+        any_of([literal(random, x) for x in random.sample(v, 3)]) for _ in range(round(3.5 * n))
+    ]
+    whole = all_of(random.sample(parts, len(parts)))
+    return all_of(one_less(random, parts)), whole
+
+
 def nested(n: int, operators: int, random: Random) -> tuple[Formula, Formula]:
     """Draw two formulas that grow by one literal at a time, as deep as they are long."""
     v = variables(random, n)
@@ -127,6 +149,8 @@ FAMILIES: dict[str, Family] = {
     "5 pigeons in 4 holes": partial(pigeons, 4),
     "DNF tautologies, 20 variables": partial(tautology, 20),
     "colouring 12 nodes": partial(colouring, 12),
+    "parity of 13 variables": partial(parity, 13),
+    "3-CNF less a clause, 20 variables": partial(clauses, 20),
     "nested 100 deep, 10 variables": partial(nested, 10, 100),
 }
 

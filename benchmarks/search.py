@@ -187,8 +187,7 @@ def data_sets(
         "giant kind": {"method": "giant"},
     }
     for name, settings in kinds.items():
-        count = sat if name == "giant kind" else rows
-        yield name, partial(possibleworlds.generate, count, seed=1018, **settings)
+        yield name, partial(possibleworlds.generate, rows, seed=1018, **settings)
     for size in SIZES:
         settings = {"method": "sat", "variables": (size, size), "seed": 1018}
         yield f"3-CNF, {size} variables", partial(possibleworlds.generate, sat, **settings)
@@ -230,7 +229,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--network", default="guidedworldnet", help="a name, or a run folder")
     parser.add_argument("--rows", type=int, default=10_000, help="of each set, at most")
-    parser.add_argument("--sat", type=int, default=400, help="of each set of 3-CNF, and of giant")
+    parser.add_argument(
+        "--sat", type=int, default=400, help="of each set of 3-CNF, and of other kinds"
+    )
     parser.add_argument("--entailments", action="store_true", help="measure those alone, but more")
     parser.add_argument("--state", type=Path, default=RESULTS)
     parser.add_argument("--write", action="store_true", help="the table of docs/guided-worlds.md")
