@@ -137,6 +137,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--published", type=Path)
     parser.add_argument("--only", nargs="*", default=list(ROWS), choices=ROWS)
+    parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS, choices=SEEDS)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--missing", action="store_true", help="only seeds that are not on record")
     parser.add_argument("--evaluate", nargs="*", help=argparse.SUPPRESS)
@@ -150,7 +151,7 @@ def main() -> None:
     record = read_json(RECORD)["rows"] if arguments.missing else {}
     jobs = [
         (name, seed)
-        for seed in SEEDS
+        for seed in arguments.seeds
         for name in arguments.only
         if seed in ROWS[name].seeds and str(seed) not in seeds_on_record(record, name)
     ]
