@@ -10,6 +10,7 @@ inspect_ai = pytest.importorskip("inspect_ai", reason="inspect_ai is not install
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
 
 import possibleworlds.integrations.inspect as ours  # noqa: E402
+from possibleworlds.errors import UserError  # noqa: E402
 from possibleworlds.language import tasks  # noqa: E402
 
 TASKS = {
@@ -43,6 +44,30 @@ def test_right_replies_score(kind: Any, tmp_path: Path) -> None:
     assert metrics["accuracy"] == 0.5
     assert metrics["unreadable"] == 0.5
     assert metrics["all_four"] < 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"source": "moon"},
+        {"kind": "refute"},
+        {"style": "runes"},
+        {"size": 0},
+        {"size": -3},
+        {"size": "many"},
+        {"variables": "2,3"},
+        {"premises": 2, "variables": "few"},
+        {"colour": "red"},
+    ],
+)
+def test_bad_arguments_are_one_line_to_inspect(arguments: dict[str, Any]) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    with pytest.raises(UserError) as caught:
+        ours.entailment_decide(**arguments)
+    assert isinstance(caught.value, PrerequisiteError)
+    assert "\n" not in str(caught.value)
+    assert caught.value.message == str(caught.value)
 
 
 def test_inspect_finds_the_tasks_by_the_entry_point() -> None:

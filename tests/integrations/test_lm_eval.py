@@ -13,6 +13,7 @@ from lm_eval.api.model import LM  # noqa: E402
 from lm_eval.tasks import TaskManager  # noqa: E402
 
 import possibleworlds.integrations as integrations  # noqa: E402
+from possibleworlds.errors import UserError  # noqa: E402
 
 FOLDER = Path(integrations.__file__).parent / "lm_eval"
 
@@ -57,7 +58,7 @@ def test_every_task_loads_and_knows_right_from_wrong() -> None:
 
 
 def test_groups_and_metadata() -> None:
-    by_task = results(Oracle(True), ["entailment_refute"], seed=5, style="words")
+    by_task = results(Oracle(True), ["entailment_refute"], seed=5, style="words", size=12)
     assert by_task["entailment_refute"]["acc,none"] == 1.0
     assert {"entailment_refute_easy", "entailment_refute_exam"} <= by_task.keys()
 
@@ -65,7 +66,11 @@ def test_groups_and_metadata() -> None:
 def test_settings_reach_the_documents() -> None:
     from possibleworlds.integrations.lm_eval import utils
 
-    data = utils.dataset("refute", size=4, style="words", vocabulary="everyday", version=1.0)
+    defaults = {"kind": "refute", "source": "easy", "size": 400}
+    data = utils.dataset(defaults, size=4, style="words", vocabulary="everyday", version=1.0)
     assert len(data["test"]) == 4
     assert json.loads(data["test"][0]["item"])["style"] == "words"
     assert utils.all_four([(0, 1.0), (0, 0.0), (1, 1.0)]) == 0.5
+    for bad in ({"style": "runes"}, {"size": 0}, {"source": "moon"}, {"kind": "refute"}):
+        with pytest.raises(UserError):
+            utils.dataset(defaults, **bad)

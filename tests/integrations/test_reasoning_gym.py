@@ -48,7 +48,17 @@ def test_the_curriculum_leads_to_larger_items(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"min_variables": 0}, {"max_variables": 30}, {"style": "runes"}, {"premises": 0}]
+    "settings",
+    [
+        {"min_variables": 0},
+        {"min_variables": 6},
+        {"min_variables": "2"},
+        {"max_variables": 30},
+        {"min_operators": -1},
+        {"source": "moon"},
+        {"style": "runes"},
+        {"premises": 0},
+    ],
 )
 def test_bad_settings_are_assertion_errors(settings: dict[str, object]) -> None:
     with pytest.raises(AssertionError):

@@ -14,7 +14,8 @@ def test_the_reward_is_exact_for_texts_and_conversations() -> None:
     answers = [json.loads(item)["answer"] for item in data["item"]]
     texts = [f"Answer: {answer}" for answer in answers]
     talks = [[{"role": "assistant", "content": text}] for text in texts]
-    for completions in (texts, talks):
+    parts = [[{"role": "assistant", "content": [{"type": "text", "text": text}]}] for text in texts]
+    for completions in (texts, talks, parts):
         assert reward(completions, item=data["item"], prompts=data["prompt"]) == [1.0] * 12
     assert reward(["I give up"] * 12, item=data["item"]) == [0.0] * 12
     assert reward([[]] * 12, item=data["item"]) == [0.0] * 12

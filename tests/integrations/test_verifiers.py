@@ -36,3 +36,21 @@ def test_tasks_load_and_rewards_are_exact(kind: str) -> None:
         assert task.data.prompt
         assert reward(task, f"Answer: {task.data.item['answer']}") == 1.0
         assert reward(task, "I do not know.") == 0.0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kind": "guess"},
+        {"source": "moon"},
+        {"style": "runes"},
+        {"vocabulary": "everyday"},
+        {"level": 99},
+        {"num_tasks": 0},
+        {"premises": 0},
+        {"premises": 2, "source": "hard"},
+    ],
+)
+def test_bad_settings_are_refused_with_the_configuration(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"no \w+ called|need|than|within"):
+        EntailmentConfig(**settings)

@@ -49,6 +49,31 @@ SAYS_YES = [
     "All rows were checked, so the conclusion follows.",
     "The answer is no in row 1.</think>\nAnswer: yes",
     "Answer: yes\n\nPremise: p\nConclusion: q\n\nAnswer: no",  # goes on with its own question
+    "The answer is therefore yes.",
+    "The answer is, therefore, **yes**.",
+    "Thus the answer to the question is yes.",
+    "The answer must be yes.",
+    "Yes, it does follow.",
+    "Answer: Yes it follows",
+    "Answer: yes, it follows by modus ponens",
+    "It is a valid inference.",
+    "Yes, $A \\models B$.",
+    "Answer: yes. QED",
+    "Answer: yes ∎",
+    "Answer: yes, always",
+    "∴ yes",
+    "**Answer: Yes** ✅",
+    "Answer: ✔️ yes",
+    "Answer：yes",
+    "Answer: <b>yes</b>",
+    "Answer: yes<|im_end|>",
+    "Answer: yes</s>\n",
+    "<answer>\nAnswer: yes\n</answer>",
+    r"\[ \boxed{\text{Answer: yes}} \]",
+    "Answer:\n\n$$\n\\text{yes}\n$$",
+    "<thought>Answer: no</thought>Answer: yes",
+    "<|channel|>analysis<|message|>Answer: no<|end|><|channel|>final<|message|>Answer: yes",
+    "Yes.\n\n**Explanation:** If p ∧ q is true, then q is true.",
 ]
 SAYS_NO = [
     "Answer: no",
@@ -72,6 +97,16 @@ SAYS_NO = [
     "The conclusion is not a consequence of the premise.",
     "{'answer': False}",
     "Answer: no\n\nWould you like me to explain why it does not follow?",
+    "Answer: no, e.g. p = true, q = false",
+    "Answer: no ❌",
+    "Answer: no ✅",
+    "❌ **No**",
+    "No, not necessarily.",
+    "Answer: no, not always",
+    "Answer: Not necessarily.",
+    "It's not entailed.",
+    r"$A \not\models B$",
+    "No.\n\nReason: p = true, q = false is a countermodel.",
 ]
 SAYS_NOTHING = [
     "",
@@ -115,6 +150,16 @@ SAYS_NOTHING = [
     '{"answer": "yes", "answer": "no"}',
     '{"example": {"answer": "yes"}}',
     '{"answer": {"yes": 0.01}}',
+    r"\boxed{yes}, \boxed{no}",
+    "The answer is yes, so the answer is no.",
+    "Answer: yes\n\nFinal: no",
+    "Answer: not necessarily yes",
+    "The answer is clearly not yes.",
+    "The answer is therefore not no.",
+    r"\boxed{Answer: not no}",
+    "Yes.\n\nLet me think about it.",
+    "Yes.\n\nExplanation: it does not follow.",
+    "Yes if p.\n\nExplanation: p decides.",
 ]
 
 
@@ -330,6 +375,97 @@ def test_a_refutation_that_is_denied_does_not_score(reply: str) -> None:
         assert score(reply.format(item.answer), item).verdict == "unreadable"
 
 
+TRUE_FALSE = Item(  # refuted just where p is true and q is false
+    "refute", (parse("p | q"),), parse("q & (r | p)"), False, 0, Wording(), "", ""
+)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer: set p to true, q to false and r to true",
+        "Answer: p=1,q=0,r=1",
+        "Answer: p = r = true, q = false",
+        "Answer: p equals true, q equals false, r equals true",
+        "Answer: p is true and r is true, while q is false.",
+        "Answer: p = true ∧ q = false",
+        "Answer: p is true, q is false, r can be either",
+        "Answer: p = true, q = false (r can be anything)",
+        "Answer: p = true, q = false, r = true or false",
+        "Answer: v(p) = 1, v(q) = 0",
+        "Answer: p = 1 (true), q = 0 (false), r = 1 (true)",
+        "Answer: p = true, q = false (any r)",
+        "Answer: p = true, q = false; r does not matter",
+        "Answer: p = true, q = false, the other variables can be anything",
+        "Answer: Yes: p = T, q = F, r = F",
+        "Answer: p = T, q = F, r = T → premise T, conclusion F",
+        "Answer: p = T, q = F, r = T, and the premise evaluates to true",
+        "Answer: p = true, q = false, r = true ✅",
+        "Answer: p = true, q = false, r = true<|im_end|>",
+        "Answer: p = true, q = false (the premise is then true, and the conclusion is not)",
+        "Answer: p = true, q = false, r = true (then p ∨ q = true and q ∧ r = false)",
+        "Answer: p = true, q = false\nThen p ∨ q = true, so the premise is true.",
+        "Answer: p = true, q = false, r = true. There are other cases as well.",
+        "Therefore, one such case is p = true, q = false, r = true.",
+        "So **p = true, q = false, r = true** is a countermodel.",
+        "Answer:\n\n| Variable | Value |\n|---|---|\n| p | true |\n| q | false |\n| r | true |",
+        "Answer:\n| p | q | r |\n|:-:|:-:|:-:|\n| T | F | T |",
+        r"\boxed{(p, q, r) = (\text{true}, \text{false}, \text{true})}",
+        r"\boxed{\begin{aligned} p &= \text{true} \\ q &= \texttt{false} \end{aligned}}",
+    ],
+)
+def test_assignments_as_chat_models_write_them(reply: str) -> None:
+    assert score(reply, TRUE_FALSE).verdict == "right"
+    # The same reply with another value for q refutes nothing.
+    other = Item("refute", (parse("p & q"),), parse("~q | r & ~r"), False, 0, Wording(), "", "")
+    assert score(reply, other).verdict == "wrong"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer: p = true, q = 0.5",
+        "Answer: p = true, q = 0 (true)",
+        "Answer: any p = true, q = false",
+        "Answer: p = true ∨ q = false",
+        "Answer: (p = true) → (q = false)",
+        "Answer: p = true implies q = false",
+        "Answer: p is true iff q is false",
+        "Answer: p is true whenever q is false",
+        "Answer: p = T xor q = F",
+        "Answer: p = 1 - q, q = false",
+        "Answer: p = true, q = false + 1",
+        "Answer: p ∨ q = true, q = false, p = true",
+        "Answer: the negation of p = true, q = false",
+        "Answer: all but p = true, q = false",
+        "Answer: any assignment besides p = true, q = false",
+        "Answer: exactly one of p = true, q = false",
+        "Answer: rule out p = true, q = false",
+        "Answer: p = true and q = false are excluded",
+        "Answer: p = true, q = false is impossible",
+        "Answer: p = true, q = false leads to a contradiction",
+        "Answer: p = true, q = false; the premise is false there",
+        "Answer: p = true, q = false. The conclusion is true.",
+        "Answer: p = true, q = false (swapped)",
+        "Answer: p = true, q = false, the other way round",
+        "Answer: none, so p = true, q = false",
+        '{"answer": {"p": true, "q": false, "valid": false}}',
+        '{"answer": {"p": true, "q": true, "q": false}}',
+        "Answer:\n| p | q | p ∨ q |\n|---|---|---|\n| T | F | T |",
+        "Answer:\n| p | q |\n|---|---|\n| T | F |\n| F | F |",
+    ],
+)
+def test_values_that_say_something_else_are_no_assignment(reply: str) -> None:
+    assert score(reply, TRUE_FALSE).verdict == "unreadable"
+
+
+def test_a_value_of_a_formula_is_none_of_its_last_variable() -> None:
+    item = Item("refute", (parse("p | ~p"),), parse("q"), False, 0, Wording(), "", "")
+    assert score("Answer: q = false", item).verdict == "right"
+    assert score("Answer: p & q = false", item).verdict == "unreadable"  # q may be true
+    assert score("Answer: q = false/true", item).verdict != "right"
+
+
 def test_contradictory_and_partial_assignments() -> None:
     p, q, r = map(Formula.variable, "pqr")
     item = Item("refute", (p, q | r), r, False, 0, Wording(), "", "")
@@ -377,6 +513,15 @@ def test_what_is_no_conclusion() -> None:
         ("Answer: p & r | s", "right"),
         ("Therefore, (p ∧ r) ∨ s.", "right"),
         (r"\boxed{p \wedge (q \wedge r)}", "right"),
+        (r"\boxed{\text{p ∧ q ∧ r}}", "right"),
+        (r"Answer: \(p \land q \land r\)", "right"),
+        ("Answer:\n\\[\np \\land q \\land r\n\\]", "right"),
+        ("Answer: The conclusion is p ∧ q ∧ r.", "right"),
+        ("Answer: p ∧ q ∧ r (follows by modus ponens)", "right"),
+        ("Answer: p ∧ q ∧ r, since q gives r", "right"),
+        ("Answer: P ∧ Q ∧ R ✅", "right"),
+        ("Answer: p ∧ q ∧ r, which does not follow", "unreadable"),
+        ("Answer: p ∧ q ∧ r (follows? no)", "unreadable"),
         ("Answer: r", "wrong"),  # too few operators
         ("Answer: q -> r", "wrong"),  # a premise
         ("Answer: p | ~p | q", "wrong"),  # a tautology

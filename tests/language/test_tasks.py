@@ -86,6 +86,9 @@ def test_worked_examples_are_of_both_labels_in_turns() -> None:
         {"premises": 0},
         {"premises": 2, "source": "hard"},
         {"premises": 2, "variables": (1, 20)},
+        {"premises": 2, "variables": "few"},
+        {"premises": 2, "variables": (2,)},
+        {"chain_of_thought": "maybe"},
         {"shots": -1},
         {"style": "runes"},
         {"size": 0},
@@ -97,6 +100,13 @@ def test_bad_settings_are_clear_errors(settings: dict[str, Any]) -> None:
         tasks("decide", **settings)
     with pytest.raises(UserError, match="no task called"):
         tasks("guess")  # type: ignore[arg-type]
+
+
+def test_a_single_number_is_the_fewest_and_the_most() -> None:
+    items = tasks("decide", size=8, variables=2, operators=[1, 3], premises=2)
+    assert list(items) == list(
+        tasks("decide", size=8, variables=(2, 2), operators=(1, 3), premises=2)
+    )
 
 
 def test_a_countermodel_in_the_answer_is_one() -> None:

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import verifiers.v1 as vf
+from pydantic import Field, model_validator
 
-from possibleworlds.language import Item, score, tasks
+from possibleworlds.errors import UserError
+from possibleworlds.language import LEVELS, Item, Tasks, TaskSettings, score
 
 
 class EntailmentData(vf.TaskData):
@@ -28,13 +30,27 @@ class EntailmentConfig(vf.TasksetConfig):
 
     kind: str = "decide"
     source: str = "fourtuples"
-    level: int = 3
+    level: int = Field(3, ge=0, lt=len(LEVELS))
     """Sizes by the curriculum of possibleworlds, from 0 to 7."""
     premises: int = 1
     style: str = "unicode"
     vocabulary: str = "letters"
-    num_tasks: int = 100
+    num_tasks: int = Field(100, ge=1)
     seed: int = 0
+
+    def settings(self) -> TaskSettings:
+        """Translate into settings of possibleworlds."""
+        names = ("kind", "source", "premises", "style", "vocabulary", "seed")
+        return TaskSettings(**{name: getattr(self, name) for name in names}, **LEVELS[self.level])
+
+    @model_validator(mode="after")
+    def check(self) -> "EntailmentConfig":
+        """Raise ValueError, which verifiers reports, if no item can have these settings."""
+        try:
+            self.settings().validate()
+        except UserError as error:
+            raise ValueError(str(error)) from None
+        return self
 
 
 class EntailmentTaskset(vf.Taskset[EntailmentTask, EntailmentConfig]):
@@ -42,11 +58,6 @@ class EntailmentTaskset(vf.Taskset[EntailmentTask, EntailmentConfig]):
 
     def load(self) -> Iterator[EntailmentTask]:
         """Make the items."""
-        c = self.config
-        settings = {
-            name: getattr(c, name) for name in ("source", "premises", "style", "vocabulary")
-        }
-        items = tasks(c.kind, size=c.num_tasks, level=c.level, seed=c.seed, **settings)
-        for item in items:
+        for item in Tasks(self.config.settings(), self.config.num_tasks):
             data = EntailmentData(prompt=item.prompt, item=item.to_json())
-            yield EntailmentTask(data, c.task)
+            yield EntailmentTask(data, self.config.task)

@@ -21,14 +21,33 @@ from inspect_ai.scorer import (
     stderr,
 )
 from inspect_ai.solver import TaskState, generate
+from rich.markup import escape
 
 from possibleworlds import language
+from possibleworlds.errors import UserError
 from possibleworlds.language import Item, score, tasks
 from possibleworlds.language.item import Kind
+
+try:
+    from inspect_ai._util.error import PrerequisiteError
+except ImportError:  # no part of Inspect's API
+    PrerequisiteError = Exception
+
+
+class ArgumentError(UserError, PrerequisiteError):
+    """An argument of a task that cannot be used; `inspect` shows the message alone."""
 
 
 def entailment(kind: Kind, size: int, settings: dict[str, Any]) -> Task:
     """Make an Inspect task of items of a kind."""
+    if "kind" in settings:
+        raise ArgumentError(
+            "the kind is that of the task: entailment_decide, ..._refute, ..._conclude"
+        )
+    try:
+        items = tasks(kind, size=size, **settings)
+    except UserError as error:
+        raise ArgumentError(escape(str(error))) from None
     samples = [
         Sample(
             input=item.prompt,
@@ -36,7 +55,7 @@ def entailment(kind: Kind, size: int, settings: dict[str, Any]) -> Task:
             id=number,
             metadata={"item": item.to_json(), "group": item.group},
         )
-        for number, item in enumerate(tasks(kind, size=size, **settings))
+        for number, item in enumerate(items)
     ]
     dataset = MemoryDataset(samples, name=f"entailment_{kind}")
     return Task(dataset=dataset, solver=generate(), scorer=exact())

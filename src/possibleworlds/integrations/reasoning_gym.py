@@ -16,6 +16,7 @@ from reasoning_gym.coaching import BaseCurriculum, RangeAttributeDefinition
 from reasoning_gym.coaching.base_curriculum import ScalarAttributeDefinition
 from reasoning_gym.factory import ProceduralDataset, register_dataset
 
+from possibleworlds.errors import UserError
 from possibleworlds.language import Item, Tasks, TaskSettings, score
 from possibleworlds.language.item import Kind
 
@@ -58,11 +59,9 @@ class EntailmentConfig:
 
     def validate(self) -> None:
         """Raise AssertionError, as reasoning-gym expects, if no item can have these settings."""
-        assert 1 <= self.min_variables <= self.max_variables <= 26, "variables are within 1 to 26"
-        assert 0 <= self.min_operators <= self.max_operators, "operators are a range from 0 on"
         try:
             self.settings(0).validate()
-        except Exception as error:
+        except UserError as error:
             raise AssertionError(str(error)) from error
 
 

@@ -41,4 +41,6 @@ def text_of(completion: Any) -> str:
     if isinstance(completion, str):
         return completion
     content = completion[-1].get("content") if completion else None
+    if isinstance(content, list):  # of parts, as models of images and texts have them
+        content = "".join(part.get("text") or "" for part in content)
     return content if isinstance(content, str) else ""

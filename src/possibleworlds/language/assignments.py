@@ -1,7 +1,8 @@
 """Reading a truth assignment, or that there is none: "p = true, q = F", "p and q are false".
 
-What a text says beside the values decides whether it gives them: "not p = true", "p = true does not
-work" and "none of these" are no answers.
+Values are read up to where a reason begins: "p = true, q = false, which makes the premise true".
+Only words of small lists may stand before and between them, because there is no end to the ways to
+deny values or to say something else with them: "not p = true", "p = true is excluded", "p → q = T".
 """
 
 import re
@@ -18,13 +19,18 @@ from possibleworlds.language.decisions import (
     is_reason,
 )
 from possibleworlds.language.item import Item
-from possibleworlds.language.replies import RETRACTION, plain
+from possibleworlds.language.replies import RETRACTION, plain, states
 
 TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"
 FALSE_WORDS = r"false|f|0|\\bot|⊥|no"
-VALUE = rf"(?:{TRUE_WORDS}|{FALSE_WORDS})(?!\w)"
+VALUE = rf"(?:{TRUE_WORDS}|{FALSE_WORDS})(?!\w|\.\d|/)"
 IS_TRUE = re.compile(rf"(?:{TRUE_WORDS})\Z", re.IGNORECASE)
-ASSIGN = r"\s*(?::=|=|:|->|→|↦|\\mapsto|\bis\b|\bare\b|\bto\b)\s*"
+EITHER = (
+    rf"(?:either(?:\s+(?:value|way))?|anything|arbitrary|any(?:\s+(?:truth\s+)?value)?|irrelevant|"
+    rf"do(?:es)?(?:\s+not|n't)\s+matter|"
+    rf"(?:{TRUE_WORDS})\s*(?:or|/)\s*(?:{FALSE_WORDS}))(?!\w)"
+)
+ASSIGN = r"\s*(?::=|&?=|:|->|→|<-|←|↦|≡|\\mapsto|\bis\b|\bare\b|\bto\b|\bequals\b)\s*"
 CLOSE, OPEN = r"[\"'`*_$)\]]*", r"[\"'`*_$(\[]*"
 IN_A_LIST = r"\)?(?=\s*(?:[,;.)\]}]|and\b|$))"
 """What must follow a value that stands behind its variable with nothing but a space between."""
@@ -34,9 +40,40 @@ DENIAL = re.compile(
     r"|≠|!=|\?|[¬~]\s*[(\[]",
     re.IGNORECASE,
 )
+FAILURE = re.compile(
+    r"\bpremises?\s+(?:(?:is|are|becomes?|then|now|still|all)\s+)*(?:false|untrue)\b|"
+    r"\bconclusion\s+(?:(?:is|becomes|then|now|still|also)\s+)*true\b|\bimpossible\b|\bcontradict",
+    re.IGNORECASE,
+)
+"""What a reason cannot say of an assignment that refutes something."""
+CONCLUSION_IS_NOT = re.compile(r"\bconclusion\s+(?:is\s+)?(?:then\s+)?not\b", re.IGNORECASE)
+MARKS = r"v(?=\()|[\s.,;:()\[\]{}\"'“”`*_$\\•–—✅✔✓☑-]|\d+[.)]\s|\\(?:begin|end)\{\w+\}|\\q?quad\b"
+BEFORE = re.compile(
+    rf"(?:{MARKS}|\b(?:so|thus|therefore|hence|yes|we|i|can|get|have|let|set|setting|put|take|consider|"
+    r"choose|assign|one|an?|the|this|such|possible|following|final|answer|refuting|by|with|given|when|"
+    rf"where|for|in|which|(?:truth\s+)?values?|variables?|statements?|example|e\.g|i\.e|namely|and|{CASE}|is|"
+    r"are|there|exists)\b)*\Z",
+    re.IGNORECASE,
+)
+BETWEEN = re.compile(
+    rf"(?:\0|{MARKS}|\b(?:(?:the|all|any)\s+)?(?:rest|others?|(?:other|remaining)\s+\w+)\s+"
+    rf"(?:(?:is|are|(?:can|may)\s+be)\s+)?{EITHER}|[&∧]|\\(?:wedge|land)\b|\b(?:and|while|whereas|but|with|also|set|let|assign)\b)*\Z",
+    re.IGNORECASE,
+)
+"""What may stand before the first value, and what between values, which are left out as \\0."""
+REASON_AFTER = re.compile(
+    rf"(?: ?(?:=>|->|→|⇒))?[\s,.;:!()*_`$–—-](?:(?:where|and|then|so|with)\s+)?"
+    rf"(?:because|since|as|which|so\s+that|making|makes?|gives?|refutes?|satisf\w+|"
+    rf"is\s+an?\s+(?:\w+\s+)?{CASE}|(?:the\s+|both\s+|all\s+)?(?:premises?|conclusion))\b"
+    r"|[.;:!(–—\n][\s*_#]{0,6}(?:then|so|thus|therefore|hence|here|this|that|these|those|under|with\s+th|"
+    r"it\s+(?:makes|refutes|satisfies)|in\s+(?:this|that|which)|check|verif|explanation|reason|proof|note|there|for\s+which|where|"
+    r"(?:an)?other|i\s+hope)",
+    re.IGNORECASE,
+)
+"""How a reason for an assignment begins."""
 NONE = re.compile(
     rf"""(?:
-      none(?:\s+exists)? | null | n/?a(?!\w) | impossible | it\s+is\s+impossible
+      none(?:\s+exists?)? | null | n/?a(?!\w) | impossible | it\s+is\s+impossible
     | (?:there\s+(?:is|are|exists?)\s+)?no\s+(?:such\s+)?(?:possible\s+|refuting\s+)?{CASE}
       (?:\s+(?:is\s+possible|can\s+be\s+found)|{REFUTING})
     | there\s+(?:is|are)\s+none
@@ -51,10 +88,11 @@ EXISTS = re.compile(rf"\bthere\s+(?:is|exists)\s+(?:an?|one|such\s+an?)\s+{CASE}
 
 @dataclass(frozen=True)
 class Values:
-    """The truth values that a text gives to variables, and the rest of the text."""
+    """The truth values that a text gives to variables."""
 
     assignment: dict[str, bool]
-    rest: str
+    stated: bool = False
+    """Whether the words around the values let them stand."""
     contradictory: bool = False
     """Whether a variable is given two values, or not as many values as there are variables."""
 
@@ -63,11 +101,13 @@ class Values:
 def patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Match values that are given to some of these names, and one of the names alone."""
     name = "|".join(re.escape(n).replace(r"\ ", r"\s+") for n in sorted(names, key=len)[::-1])
-    several = rf"(?:{name})(?:{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+){OPEN}(?:{name})(?!\w))*"
+    several = rf"(?:{name})(?:{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+|=\s*){OPEN}(?:{name})(?!\w))*"
     values = re.compile(
-        rf"(?P<negated>[¬~!]\s*)?(?<![\w\\])(?P<names>{several})(?:{CLOSE}{ASSIGN}{OPEN}"
-        rf"(?P<values>{VALUE}(?:\s*,\s*{VALUE}(?!{CLOSE}{ASSIGN}))*)"
-        rf"|\s+\(?(?P<listed>{VALUE}){IN_A_LIST})",
+        rf"\b(?P<any>(?:for\s+)?any\s+(?:value\s+of\s+)?{several})(?!\w|{CLOSE}{ASSIGN})|"
+        rf"(?P<negated>[¬~!]\s*)?(?<![\w\\])(?P<names>{several})(?:"
+        rf"{CLOSE}(?:{ASSIGN}|\s+(?:can|may)\s+be\s+|\s+)(?P<either>{EITHER})|{CLOSE}{ASSIGN}{OPEN}\s*"
+        rf"(?P<values>{VALUE}(?:\s*,\s*{VALUE}(?!{CLOSE}{ASSIGN}))*)(?:\s*\((?P<again>{VALUE})\))?"
+        rf"|\s+(?:[–—-]\s+)?\(?(?P<listed>{VALUE}){IN_A_LIST})",
         re.IGNORECASE | re.MULTILINE,
     )
     return values, re.compile(rf"(?<!\w)(?:{name})(?!\w)", re.IGNORECASE)
@@ -80,9 +120,12 @@ def read_values(text: str, item: Item) -> Values:
     assignment: dict[str, bool] = {}
     contradictory = False
     for match in pattern.finditer(text):
+        if match["any"] or match["either"]:
+            continue
         written = one.findall(match["names"])
         values = re.findall(VALUE, match["values"] or match["listed"], re.IGNORECASE)
-        if match["negated"] or len(values) not in (1, len(written)):
+        repeated = len(set(written)) < len(written)
+        if match["negated"] or repeated or len(values) not in (1, len(written)):
             contradictory = True
             continue
         values *= len(written) // len(values)
@@ -90,29 +133,73 @@ def read_values(text: str, item: Item) -> Values:
             known = names[re.sub(r"\s+", " ", variable.lower())]
             truth = bool(IS_TRUE.match(value))
             contradictory |= assignment.setdefault(known, truth) != truth
-    rest = pattern.sub(" ", text)
-    return Values(assignment, one.sub(" ", rest), contradictory)
+            contradictory |= bool(match["again"] and bool(IS_TRUE.match(match["again"])) != truth)
+    before, given, rest = pattern.sub("\0", text).partition("\0")
+    stated = (
+        bool(given and BETWEEN.match(rest))
+        and bool(BEFORE.match(before) or states(before))
+        and not DENIAL.search(before)
+    )
+    return Values(assignment, stated, contradictory)
+
+
+def split_reason(text: str, item: Item) -> tuple[str, str]:
+    """Split a text where a reason begins that follows the first value in it."""
+    pattern, _ = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
+    first = pattern.search(text)
+    reason = first and REASON_AFTER.search(text, first.end())
+    return (text[: reason.start()], text[reason.start() :]) if reason else (text, "")
 
 
 def read_assignment(text: str, after: str, item: Item) -> Values:
     """Read the assignment that an answer gives: that of its first line, if it is complete there."""
-    text = plain(text)
-    first, _, others = text.strip().partition("\n")
-    values = read_values(first, item)
+    _, one = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
+    text = without_tables(plain(text)).strip()
+    first, _, others = text.partition("\n")
+    given, reason = split_reason(first, item)
+    values = read_values(given, item)
     if len(values.assignment) == len(item.variables):
-        again = read_values(others, item)
-        after = f"{again.rest}\n{after}"
-        if not again.contradictory and len(again.assignment) == len(values.assignment):
-            again_differs = again.assignment != values.assignment
-            values = Values(values.assignment, values.rest, values.contradictory or again_differs)
+        again = read_values(split_reason(others, item)[0], item)
+        if again.stated and len(again.assignment) == len(values.assignment):
+            differs = again.contradictory or again.assignment != values.assignment
+            values = Values(values.assignment, values.stated, values.contradictory or differs)
     else:
-        values = read_values(text, item)
+        given, reason = split_reason(text, item)
+        values = read_values(given, item)
+        reason, _, others = reason.strip().partition("\n")
+    reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{plain(after)}"))
     denied = bool(
-        DENIAL.search(values.rest)
-        or RETRACTION.search(f"{values.rest}\n{plain(after)}")
+        DENIAL.search(CONCLUSION_IS_NOT.sub(" ", reason))
+        or FAILURE.search(reason)
+        or RETRACTION.search(f"{reason}\n{after}")
         or says_none(after.strip().rpartition("\n")[2])
     )
-    return Values({}, values.rest) if denied and not values.contradictory else values
+    return Values({}) if (denied or not values.stated) and not values.contradictory else values
+
+
+TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
+
+
+def without_tables(text: str) -> str:
+    """Write the values of a table as a list: rows of a name and a value, or a row under its names.
+
+    >>> without_tables("| p | q |\\n|---|---|\\n| T | F |")
+    'p = T, q = F'
+    """
+    return TABLE.sub(lambda table: listed(table[0]), text)
+
+
+def listed(table: str) -> str:
+    """Write a table as a list of values; as it is, if it is of another shape."""
+    rows = [[cell.strip() for cell in row.strip(" \t|").split("|")] for row in table.splitlines()]
+    if len(rows) < 3 or any(cell.strip(" :-") for cell in rows[1]):
+        return table
+    header, body = rows[0], rows[2:]
+    if len(body) == 1 and re.match(VALUE, body[0][0].strip("*_`$ "), re.IGNORECASE):
+        return ", ".join(f"{name} = {value}" for name, value in zip(header, body[0], strict=False))
+    if all(len(row) == 2 for row in body):
+        return ", ".join(f"{name} = {value}" for name, value in body)
+    return table
 
 
 def says_none(text: str, after: str = "") -> bool:

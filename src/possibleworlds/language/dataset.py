@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from possibleworlds.data.generation import as_bounds
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.language.item import KINDS, Item, Kind
 from possibleworlds.language.problems import (
@@ -20,6 +21,7 @@ from possibleworlds.language.problems import (
     SOURCES,
     Problem,
     problems,
+    split_of_source,
 )
 from possibleworlds.language.prompts import explain, make_item
 from possibleworlds.language.wording import Style, Vocabulary, Wording
@@ -81,6 +83,11 @@ class TaskSettings:
             value = getattr(self, name)
             if not isinstance(value, int) or not low <= value <= high:
                 raise UserError(f"{name} must be within {low} to {high}, not {quoted(value)}")
+        if not isinstance(self.chain_of_thought, bool):
+            raise UserError(
+                f"chain_of_thought is true or false, not {quoted(self.chain_of_thought)}"
+            )
+        split_of_source(self.source, self.variables, self.operators).validate()
         if self.premises > 1 and self.source != "fourtuples":
             raise UserError("several premises need the source 'fourtuples'")
         if self.premises > 1 and self.variables[1] > MOST_VARIABLES_OF_SEVERAL:
@@ -118,9 +125,11 @@ def tasks(
             raise UserError(f"level must be within 0 to {len(LEVELS) - 1}, not {quoted(level)}")
         settings = {**LEVELS[level], **settings}
     known = [field.name for field in fields(TaskSettings)]
-    for name in settings:
+    for name, value in settings.items():
         if name not in known:
             raise UserError(f"no setting {quoted(name)}; there are {', '.join(known)}")
+        if name in ("variables", "operators"):
+            settings[name] = as_bounds(value, getattr(TaskSettings, name))
     return Tasks(TaskSettings(kind, **settings), size)
 
 

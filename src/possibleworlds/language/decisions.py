@@ -26,7 +26,10 @@ SUBJECT = (
 )
 PREMISES = r"(?:the\s+)?(?:given\s+|stated\s+)?premises?"
 SOURCE = rf"(?:\s+(?:{ADVERBS})?(?:from|by|of)\s+(?:{PREMISES}|it|them|A))?"
-CONSEQUENCE = r"an?\s+(?:logical|semantic|valid|necessary)\s+consequence|a\s+consequence"
+CONSEQUENCE = (
+    r"an?\s+(?:logical|semantic|valid|necessary)\s+(?:consequence|entailment|inference|argument)|"
+    r"a\s+consequence"
+)
 TARGET = r"(?:the\s+)?conclusion"
 COUNTERMODEL = r"(?:countermodels?|counterexamples?|counter-examples?|counter-models?|refutations?)"
 CASE = (
@@ -41,14 +44,14 @@ REFUTING = (
 """What a case does that refutes an argument."""
 YES = re.compile(
     rf"""[✅✔✓☑]?\s*(?:
-      yes|yep|yeah|true|valid|entailed|entailment|entails|follows|holds|correct|y
-    | (?:yes,?\s+)?it\s+does
-    | {SUBJECT}\s+{ADVERBS}(?:does\s+)?{ADVERBS}(?:follows?|holds?){SOURCE}
-    | {SUBJECT}\s+is\s+{ADVERBS}(?:valid|entailed|implied|{CONSEQUENCE}){SOURCE}
+      (?:yes\s+)?{SUBJECT}\s+{ADVERBS}(?:does\s+)?{ADVERBS}(?:follows?|holds?){SOURCE}
+    | (?:yes\s+)?(?:{SUBJECT}\s+is|it's)\s+{ADVERBS}(?:valid|entailed|implied|{CONSEQUENCE}){SOURCE}
     | {PREMISES}\s+{ADVERBS}(?:does\s+|do\s+)?{ADVERBS}(?:entails?|impl(?:y|ies))\s+{TARGET}
-    | A\s*(?:⊨|\|=|\\models|\\vDash|\bentails\b)\s*B
+    | (?:A|{PREMISES})\s*(?:⊨|\|=|\\models|\\vDash|\bentails\b)\s*(?:B|{TARGET})
     | (?:there\s+(?:is|are|exists?)\s+)?no\s+(?:such\s+)?{COUNTERMODEL}{REFUTING}
-    )(?![\w/'])""",
+    | (?:yes\s+)?it\s+does
+    | yes|yep|yeah|true|valid|entailed|entailment|entails|follows|holds|correct|y
+    )(?![\w/'])(?:[\s*.!]*[✅✔✓☑])?""",
     re.IGNORECASE | re.VERBOSE,
 )
 NEGATION = (
@@ -57,38 +60,41 @@ NEGATION = (
 )
 NO = re.compile(
     rf"""[❌✗✘✖🚫]?\s*(?:
-      no|nope|false|invalid|not\s+{ADVERBS}(?:entailed|valid|implied)|n
-    | non-?entail(?:ment|ed)|unentailed
-    | (?:{SUBJECT}\s+)?{NEGATION}\s+{ADVERBS}(?:follow|hold){SOURCE}
-    | it\s+(?:does\s+not|doesn't)
-    | {SUBJECT}\s+(?:is\s+not|isn't)\s+{ADVERBS}(?:valid|entailed|implied|{CONSEQUENCE}){SOURCE}
+      (?:no\s+)?(?:{SUBJECT}\s+)?{NEGATION}\s+{ADVERBS}(?:follow|hold){SOURCE}
+    | (?:no\s+)?(?:{SUBJECT}\s+(?:is\s+not|isn't)|it's\s+not)\s+
+      {ADVERBS}(?:valid|entailed|implied|{CONSEQUENCE}){SOURCE}
     | {SUBJECT}\s+(?:is\s+{ADVERBS}invalid|fails)
     | {PREMISES}\s+{NEGATION}\s+{ADVERBS}(?:entail|imply)\s+{TARGET}
     | (?:{NEGATION}\s+entail)
-    | A\s*(?:⊭|\|/=|\\nvDash|\bdoes\s+not\s+entail\b)\s*B | ⊭
+    | (?:A|{PREMISES})\s*(?:⊭|\|/=|\\nvDash|\\not\s*\\(?:models|vDash)|\bdoes\s+not\s+entail\b)
+      \s*(?:B|{TARGET})
+    | ⊭
     | there\s+(?:is|exists)\s+an?\s+{COUNTERMODEL}{REFUTING}
     | an?\s+{COUNTERMODEL}\s+(?:exists|is\b[^.;\n]*)
-    )(?![\w/'])""",
+    | (?:no\s+)?it\s+(?:does\s+not|doesn't)
+    | not\s+{ADVERBS}(?:entailed|valid|implied) | not\s+(?:necessarily|always)
+    | no|nope|false|invalid|n | non-?entail(?:ment|ed)|unentailed
+    )(?![\w/'])(?:[\s*.!]*[❌✗✘✖])?""",
     re.IGNORECASE | re.VERBOSE,
 )
-START = " \t\r\n*_`\"'“‘«([{<$.,:#\\-–"
-EDGE = " \t\r\n*_`\"'“”‘’«»()[]{}<>$.!,:;#\\"
+START = " ∴\t\r\n*_`\"'“‘«([{<$.,:#\\-–"
+EDGE = " \t\r\n*_`\"'“”‘’«»()[]{}<>$.!,:;#\\∎□■✅✔✓☑"
 """What may stand before an answer, and what after it."""
 SEPARATOR = re.compile(
-    r"[\s*_`\"'”’)\]}>$\\]*(?:[.,;:!(\[–—-]+[\s*_`\"'(“]*(?:(?:and|so|thus|therefore|hence|i\.e\.)\b"
-    r"[,\s]*)*|(?:and|so|thus|therefore|hence)\b[,\s]*|(?=because\b|since\b))",
+    r"[\s*_`\"'”’)\]}>$\\]*(?:[.,;:!(\[–—-]+[\s*_`\"'(“$\\]*(?:(?:and|so|thus|therefore|hence|i\.e\.)\b"
+    r"[,\s]*)*|(?:and|so|thus|therefore|hence)\b[,\s]*|(?=because\b|since\b|by\b))",
     re.IGNORECASE,
 )
 REASON = re.compile(
-    r"(?:because|since|as|there|the|this|that|it|its|any|every|each|all|both|no|we|by|"
+    r"(?:because|since|as|always|vacuously|trivially|tautology|there|the|this|that|it|its|any|every|each|all|both|no|we|by|"
     r"in\s+(?:every|each|all|any)|whenever|whatever|explanation|reasons?|reasoning|proof|"
-    r"justification|note|premises?|conclusion)\b",
+    r"justification|note|premises?|conclusion|qed)\b|q\.e\.d\.",
     re.IGNORECASE,
 )
 """How a reason on the same line begins."""
 CASE_IN_POINT = re.compile(
-    r"(?:when|if|for|with|take|consider|let|under|e\.g\.|in|an?|one|some|setting|assigning|"
-    r"countermodel|counterexample|at|given|suppose|assuming|where)\b"
+    r"(?:when|if|for|with|take|consider|let|under|in|an?|one|some|setting|assigning|"
+    r"countermodel|counterexample|at|given|suppose|assuming|where)\b|e\.g\."
     r"|[A-Za-z]\w*\s*(?:=|:|is\b|,|→|↦)",
     re.IGNORECASE,
 )
@@ -110,6 +116,15 @@ CONTRARY = {
 NO_COUNTERMODEL = re.compile(rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}", re.IGNORECASE)
 OFFER = re.compile(r"(?:\A|(?<=[.!\n]))[^.!?\n]*\?\s*\Z")
 """A last question, such as whether to explain more."""
+VERDICT = re.compile(
+    r"\A\W*(?:final|verdict|result|decision|conclusion)\b[^:\n]{0,20}:", re.IGNORECASE
+)
+OPENING = re.compile(
+    r"\A([^\n]+)\n\s*\W*((?:explanation|reason(?:s|ing)?|proof|justification|because|here's\s+why|"
+    r"this\s+is\s+because)\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A first line that decides, and reasons for it to the end."""
 
 
 def read_statement(text: str) -> tuple[bool | None, str]:
@@ -164,7 +179,7 @@ def stands(decision: bool, rest: str) -> bool:
     if CONTRARY[decision].search(contrary):
         return False
     for line in rest.splitlines():
-        said = read_statement(line)[0]
+        said = read_statement(VERDICT.sub("", line))[0]
         if said is not None and said is not decision:
             return False
     return True
@@ -177,6 +192,12 @@ def read_end(reply: str) -> bool | None:
         if (decision := read_decision(text)) is not None:
             return decision
     return None
+
+
+def read_opening(reply: str) -> bool | None:
+    """Read the decision that a reply begins with, where nothing but an explanation follows it."""
+    opening = OPENING.match(plain(reply))
+    return read_decision(opening[1], opening[2]) if opening else None
 
 
 def endings(line: str) -> Iterator[str]:

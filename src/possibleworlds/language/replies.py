@@ -45,9 +45,16 @@ class Answer:
 
 
 MARK = re.compile(
-    r"answer(?:\s+is)?[*_`]*\s*[:=][*_`]*|answer\s+is\b[*_`]*|answer\s+[-–—→]\s|answer>|boxed\s*\{",
+    r"answer(?:\s+to\s+(?:the|this)\s+(?:question|problem))?(?:(?:\s+is)?[*_`]*\s*[:=：][*_`]*|"
+    r"\s+(?:is|must\s+be)\b[*_`]*"
+    r"(?:[,\s]+(?:therefore|thus|hence|then|clearly|definitely|indeed|simply)\b[,:]?)*)|"
+    r"answer\s+[-–—→]\s|answer>|boxed\s*\{",
     re.IGNORECASE,
 )
+ANSWERED = re.compile(
+    rf"(?:{MARK.pattern})[\s*_]*(?:\\text\{{)?(?:yes|no|true|false|none)\b", re.IGNORECASE
+)
+"""An answer that stands before another one in the same sentence."""
 QUOTES = "\"'`“”‘’«»"
 SENTENCE_END = re.compile(r"[.!?…][\"'”’)*_]*\s+|\n")
 LEAD_WORDS = re.compile(
@@ -87,20 +94,40 @@ RETRACTION = re.compile(
 END = re.compile(r"[\s$\\)\]}*_`\"'”’.!]*(?:\Z|[.,;:(–—-]|because\b|since\b)", re.IGNORECASE)
 NEXT_QUESTION = re.compile(r"(\banswer\s*:[^\n]*)\n\s*\nPremises?:", re.IGNORECASE)
 """A model that goes on after its answer, with questions of its own and answers to them."""
-THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|mathsf|operatorname)\s*\{([^{}]*)\}")
+THINKING = re.compile(r"<(think(?:ing)?|thought)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+THOUGHT = re.compile(r"</(?:think(?:ing)?|thought)>|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+TEXT = re.compile(
+    r"\\(?:text|mathrm|mathbf|textbf|textit|texttt|mathtt|mathsf|operatorname)\s*\{([^{}]*)\}"
+)
+DISPLAY = re.compile(r"(?:\$\$|\\\[)\s*\n\s*")
+"""How a formula on lines of its own begins."""
+END_OF_MESSAGE = re.compile(r"(?:\s*(?:</s>|<\|[\w-]{1,30}\|>|<(?:end_of_turn|eos)>))+\s*\Z")
+WRAPPERS = (
+    (re.compile(r"</?(?:b|i|em|strong|br)\s*/?>", re.IGNORECASE), " "),
+    (
+        re.compile(
+            r"(boxed\s*\{(?:\s*\\text\s*\{)?|<answer>)[ *_]*\n?[ *_]*(?:the\s+)?(?:final\s+)?"
+            r"answer(?:\s+is\b|\s*:)(?=[\s*_:])",
+            re.IGNORECASE,
+        ),
+        r"\1",
+    ),
+)
+"""Tags of HTML, and "Answer:" within what marks an answer already."""
 
 
 def spoken(reply: str) -> str:
     """Take the end of a reply, without what it thought to itself."""
-    if "<think" in reply.lower():
+    if "<th" in reply.lower():
         reply = THINKING.sub(" ", reply)
-    reply = reply[-MAX_REPLY:]
+    reply = reply[-MAX_REPLY:].replace("\ufe0f", "")  # which makes ✔ an emoji
     if "\nPremise" in reply and (question := NEXT_QUESTION.search(reply)):
         reply = reply[: question.end(1)]
-    if "</think" in reply:  # a chat template may have opened it
+    if "</th" in reply or "<|" in reply:  # a chat template may have opened it
         reply = THOUGHT.split(reply)[-1]
+    reply = reply[:-100] + END_OF_MESSAGE.sub("", reply[-100:])
+    for wrapper, inside in WRAPPERS:
+        reply = wrapper.sub(inside, reply)
     return reply.strip()
 
 
@@ -150,6 +177,8 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
         rest = reply[start:].lstrip()
         while rest.startswith("```"):  # the answer in a fenced block of its own
             rest = rest.partition("\n")[2].replace("```", " ", 1).lstrip()
+        if display := DISPLAY.match(rest):
+            rest = rest[display.end() :]
         text, _, after = rest.partition("\n\n" if paragraph else "\n")
         answer = Answer(text, after=after)
         if lead[-1:] and lead[-1:] in QUOTES and lead[-1:] != "`":
@@ -157,7 +186,8 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
             if lead.strip(QUOTES + "*_ ") or text.rstrip(".*_ ")[-1:] not in QUOTES:
                 return Answer("")
             lead, answer = "", Answer(text.rstrip(".*_ ")[:-1], after=after)
-        if lead and mark[0].lower().rstrip("*_`").endswith("is") and text.lower()[:4] == "not ":
+        by_a_verb = mark[0].rstrip("*_`, ")[-1].isalpha()
+        if lead and by_a_verb and text.lower()[:4] == "not ":
             return Answer("")
     return answer if states(lead) else Answer("")
 
@@ -181,7 +211,7 @@ def states(lead: str) -> bool:
         return True
     if LEAD_WORDS.match(lead):
         return not QUESTION.match(lead)
-    if NOT_STATED.search(lead) or QUESTION.match(lead):
+    if NOT_STATED.search(lead) or QUESTION.match(lead) or ANSWERED.search(lead):
         return False
     clauses = list(CLAUSE_END.finditer(lead))
     if not clauses or not LEAD_WORDS.match(lead, clauses[-1].end()):
@@ -218,7 +248,8 @@ def answer_in_object(reply: str, place: int) -> Answer | None:
     if isinstance(answer, bool):
         answer = "yes" if answer else "no"
     if isinstance(answer, ObjectPairs):
-        return Answer(json.dumps(dict(answer)), after=reply[end:].strip("` \n"), nested=True)
+        told = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in answer)
+        return Answer(f"{{{told}}}", after=reply[end:].strip("` \n"), nested=True)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return Answer(text, after=reply[end:].strip("` \n"))
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from possibleworlds.errors import UserError, quoted
-from possibleworlds.language.assignments import read_assignment, says_none
-from possibleworlds.language.decisions import read_decision, read_end
+from possibleworlds.language.assignments import DENIAL, read_assignment, says_none
+from possibleworlds.language.decisions import read_decision, read_end, read_opening
 from possibleworlds.language.item import Item
 from possibleworlds.language.replies import (
     RETRACTION,
@@ -33,6 +33,7 @@ from possibleworlds.language.replies import (
     ends_answer,
     lead_at,
     marked_answer,
+    plain,
     spoken,
     states,
 )
@@ -103,7 +104,10 @@ def score_decision(reply: str, item: Item) -> Score:
         answer = end_of(reply, paragraph=False)
         decision = read_decision(answer.text)
         if decision is None:
-            decision = read_end(without_statements(reply, item))
+            said = without_statements(reply, item)
+            decision = read_end(said)
+            if decision is None:
+                decision = read_opening(said)
     elif answer.nested:
         decision = None
     elif not (answer.line or answer.after) and answer.text in ("yes", "no"):
@@ -164,15 +168,32 @@ def refutes(assignment: dict[str, bool], item: Item) -> bool:
 # A conclusion of one's own
 
 
+INTRODUCED = re.compile(
+    r"\A(?:(?:therefore|so|hence|thus|∴|⊨|\|=)[,:\s]+|the\s+conclusion(?:\s+is\b|:)[:\s]*)+",
+    re.IGNORECASE,
+)
+WRAPPED = re.compile(r"\A\\[(\[]|\\[)\]](?=\.?\Z)")
+REASON_AFTER = re.compile(
+    r"(?:[,;.–—]|(?=\())\s*(?:\(\s*)?(?:since|because|as|which|this|it\s+follows|follows|from|by)\b",
+    re.IGNORECASE,
+)
+"""What stands before a conclusion, around it in LaTeX, and how a reason for it begins."""
+
+
 def read_conclusion(text: str, item: Item) -> Formula | None:
     """Read a formula, with or without what is usually written around it."""
-    text = text.strip().strip("`*$ \t").strip()
-    text = re.sub(r"^(?:therefore|so|hence|thus|∴|⊨|\|=)[,:\s]+", "", text, flags=re.IGNORECASE)
-    for candidate in (text, text.rstrip("."), text.strip("\"'")):
+    text = WRAPPED.sub("", INTRODUCED.sub("", plain(text).strip("`*$ \t\n✅✔✓☑")))
+    candidates = [text, text.rstrip("."), text.strip("\"'")]
+    reason = REASON_AFTER.search(text)
+    if reason and not DENIAL.search(text, reason.start()):
+        candidates.append(text[: reason.start()])
+    for candidate in candidates:
         try:
-            return item.wording.read(candidate)
+            formula = item.wording.read(candidate.strip("`*$ "))
         except UserError:
             continue
+        known = {symbol.upper(): symbol for symbol in item.variables}
+        return Formula(tuple(known.get(symbol, symbol) for symbol in formula.rpn))
     return None
 
 

@@ -6,20 +6,25 @@ from typing import Any
 
 from datasets import Dataset
 
+from possibleworlds.errors import UserError
 from possibleworlds.language import Item, TaskSettings, all_four, score, tasks
-from possibleworlds.language.item import Kind
 
 __all__ = ["all_four", "dataset", "score_choice", "score_reply"]
 
 SETTINGS = {field.name for field in fields(TaskSettings)} | {"size", "level"}
 
 
-def dataset(kind: Kind, **metadata: Any) -> dict[str, Dataset]:
+def dataset(defaults: dict[str, Any], **metadata: Any) -> dict[str, Dataset]:
     """Make the documents of a task.
 
-    lm-eval passes what `--metadata` has on its command line, and entries of its own.
+    lm-eval passes what the task's file has under `dataset_kwargs`, what `--metadata` has on its
+    command line, and entries of its own. A name may not be in the first two at once, which is why
+    the task's own settings are one entry, `defaults`.
     """
-    settings: dict[str, Any] = {
+    for name in ("kind", "source"):
+        if name in metadata:
+            raise UserError(f"--metadata cannot change {name}: choose another task")
+    settings = defaults | {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in metadata.items()
         if name in SETTINGS
@@ -31,7 +36,7 @@ def dataset(kind: Kind, **metadata: Any) -> dict[str, Dataset]:
             "answer": item.answer,
             "item": json.dumps(item.to_json()),
         }
-        for item in tasks(kind, **settings)
+        for item in tasks(**settings)
     ]
     return {"test": Dataset.from_list(rows)}
 
