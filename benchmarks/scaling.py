@@ -17,8 +17,7 @@ from typing import Any
 from pages import replace_part
 
 from possibleworlds.data.splits import PRESETS, free_splits, generate_folder
-from possibleworlds.experiments.grid import paper_plan, sample
-from possibleworlds.experiments.sweep import MEASURED
+from possibleworlds.experiments.grid import SearchRequest, make_plan, points_to_measure
 from possibleworlds.models.registry import resolve
 from possibleworlds.paper import TABLE_2
 from possibleworlds.training.speed import measure
@@ -51,9 +50,10 @@ def children_seconds() -> float:
 def grid_cost(model: str, data: Path) -> dict[str, float]:
     """The grid of a network and the seconds of one core that all of it takes."""
     kind = resolve(model)
-    points = sample(kind, MEASURED, 0)
+    request = SearchRequest(None, EPOCHS, 0)
+    points = points_to_measure(kind, request)
     speeds = [speed for point in points if (speed := measure(model, point, data))]
-    plan = paper_plan(kind, EPOCHS, 0, speeds)
+    plan = make_plan(kind, request, points, speeds)
     epoch = sum(speed.epoch for speed in speeds) / len(speeds)
     return {"settings": plan.grid_size, "epoch": epoch, "seconds": plan.seconds(0)}
 

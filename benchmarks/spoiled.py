@@ -20,15 +20,16 @@ import possibleworlds
 from possibleworlds.data.files import format_rows
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.data.splits import MANIFEST, free_splits, generate_folder
-from possibleworlds.experiments.grid import Budget, Candidate, Rung, SearchPlan, with_defaults
-from possibleworlds.experiments.selection import SELECTED
-from possibleworlds.experiments.sweep import (
-    SWEEP,
-    NetworkRecord,
+from possibleworlds.experiments.grid import (
+    Budget,
+    Candidate,
+    Rung,
+    SearchPlan,
     SearchRequest,
-    Selection,
-    SweepRecord,
+    with_defaults,
 )
+from possibleworlds.experiments.selection import SELECTED
+from possibleworlds.experiments.sweep import SWEEP, NetworkRecord, Selection, SweepRecord
 from possibleworlds.experiments.trials import FAILED, LOCKS, TRIALS, TrialProgress
 from possibleworlds.integrations.chat import Reply, ReplyCache
 from possibleworlds.language.item import KINDS, Item

@@ -158,6 +158,30 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["dataset.json"]
 
 
+INTERRUPTED = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["possibleworlds", "models"]
+"""
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import runpy; runpy.run_module('possibleworlds', run_name='__main__')",
+        "from possibleworlds.__main__ import run_command; run_command()",
+    ],
+)
+def test_ctrl_c_while_the_command_is_imported_is_no_traceback(start: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED + start]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_verify_names_what_is_wrong(small: Path, tmp_path: Path) -> None:
     lines = (small / "train.txt").read_text().splitlines()
     lines[4] = lines[4].replace(",1,", ",0,", 1)

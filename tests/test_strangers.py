@@ -12,19 +12,25 @@ import pytest
 
 import possibleworlds as pw
 from possibleworlds import storage
-from possibleworlds.cli.report import pretrained_copy
+from possibleworlds.cli.experiments import pretrained_copy
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.plots import plot_distributions
 from possibleworlds.data.published import fetch
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.data.statistics import file_statistics
 from possibleworlds.errors import StorageError, UserError
-from possibleworlds.experiments.grid import Budget, Candidate, Rung, SearchPlan, with_defaults
+from possibleworlds.experiments.grid import (
+    Budget,
+    Candidate,
+    Rung,
+    SearchPlan,
+    SearchRequest,
+    with_defaults,
+)
 from possibleworlds.experiments.reproduce import holds
 from possibleworlds.experiments.sweep import (
     SWEEP,
     NetworkRecord,
-    SearchRequest,
     SweepRecord,
     read_searches,
 )

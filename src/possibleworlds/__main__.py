@@ -1,5 +1,16 @@
-"""`python -m possibleworlds` is the command `possibleworlds`."""
+"""The command `possibleworlds`, also as `python -m possibleworlds`."""
 
-from possibleworlds.cli import main
+import sys
 
-main()
+
+def run_command() -> None:
+    """Run the command; Ctrl-C while it is still being imported ends it without a traceback."""
+    try:
+        from possibleworlds import cli
+    except KeyboardInterrupt:
+        sys.exit(130)
+    cli.main()
+
+
+if __name__ == "__main__":
+    run_command()

@@ -122,6 +122,19 @@ def test_a_missing_file_is_named(repository: Repository, tmp_path: Path) -> None
         download(tmp_path, repository.url.replace("/data", "/nowhere"))
 
 
+def test_a_failed_download_leaves_no_empty_folder(repository: Repository, tmp_path: Path) -> None:
+    nowhere = repository.url.replace("/data", "/nowhere")
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "new" / "sets"):
+        with pytest.raises(UserError, match="404"):
+            download(folder, nowhere)
+    assert list(tmp_path.iterdir()) == [tmp_path / "empty"]  # which was there before
+    repository.cut = 70_000
+    with pytest.raises(UserError, match="the same command continues the download"):
+        download(tmp_path / "new" / "sets", repository.url)
+    assert (tmp_path / "new" / "sets" / ".validate.txt.download").stat().st_size == 70_000
+
+
 def test_no_connection_is_one_clear_line(repository: Repository, tmp_path: Path) -> None:
     url = repository.url
     repository.server_close()
@@ -133,6 +146,7 @@ def test_no_connection_is_one_clear_line(repository: Repository, tmp_path: Path)
         r"the download\n",
         done.stderr,
     )
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_checksums_are_those_of_the_published_files(official: Path) -> None:

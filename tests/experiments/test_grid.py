@@ -10,13 +10,13 @@ import pytest
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import scheduler
 from possibleworlds.experiments.grid import (
+    EPOCHS,
     Budget,
     SearchPlan,
+    SearchRequest,
     grid,
-    halving_plan,
-    halvings,
-    paper_plan,
-    starting_candidates,
+    make_plan,
+    points_to_measure,
     with_defaults,
 )
 from possibleworlds.experiments.sweep import Search
@@ -41,13 +41,17 @@ SIZES = {  # section 4: what else is searched for each network, and how many val
 }
 
 
+def within(budget: Budget, seed: int = 0) -> SearchRequest:
+    return SearchRequest(budget, EPOCHS, seed)
+
+
 @pytest.mark.parametrize("name", SIZES)
 def test_the_whole_grid_is_the_papers(name: str) -> None:
     model = resolve(name)
     points = grid(model)
     assert len(points) == LEARNING * SIZES[name]
     assert len({json.dumps(with_defaults(model, point)) for point in points}) == len(points)
-    plan = paper_plan(model, 10.0, 0, [Speed()])
+    plan = make_plan(model, SearchRequest(None, 10.0, 0), [{}], [Speed()])
     assert [candidate.overrides for candidate in plan.candidates] == points
     assert [(rung.candidates, rung.seeds) for rung in plan.rungs] == [(len(points), 3)]
 
@@ -66,11 +70,12 @@ def test_budgets(text: str, seconds: float) -> None:
 @pytest.mark.parametrize("text", ["90s", "10m", "2h", "48h", "2epochs", "300epochs"])
 def test_halving_costs_what_it_may(text: str) -> None:
     model, budget = resolve("lstm"), Budget.parse(text)
-    points = starting_candidates(model, budget, 0)
+    request = within(budget)
+    points = points_to_measure(model, request)
     assert points[0] == {}
     speeds = [Speed(0.5, 1 + i % 5, 0.1) for i in range(len(points))]
-    plan = halving_plan(model, budget, 0, points, speeds)
-    assert len(plan.candidates) == plan.rungs[0].candidates == 3 ** halvings(budget, 192)
+    plan = make_plan(model, request, points, speeds)
+    assert len(plan.candidates) == plan.rungs[0].candidates == 3 ** budget.halvings(192)
     assert (plan.rungs[-1].candidates, plan.rungs[-1].seeds) == (1, 3)
     if budget.unit == "seconds":
         # Whoever survives: each candidate's trials take the time of the rung.
@@ -86,19 +91,19 @@ def test_halving_costs_what_it_may(text: str) -> None:
 
 def test_starting_candidates_are_a_seeded_sample_of_the_grid() -> None:
     model, budget = resolve("treenet"), Budget.parse("2h")
-    points = starting_candidates(model, budget, 5)
-    assert points == starting_candidates(model, budget, 5)
-    assert points != starting_candidates(model, budget, 6)
+    points = points_to_measure(model, within(budget, 5))
+    assert points == points_to_measure(model, within(budget, 5))
+    assert points != points_to_measure(model, within(budget, 6))
     assert len(points) == 27
     assert all(point in grid(model) for point in points[1:])
     assert len({json.dumps(with_defaults(model, point)) for point in points}) == 27
-    assert len(starting_candidates(resolve("linear-bow"), Budget.parse("9999h"), 0)) == 9
+    assert len(points_to_measure(resolve("linear-bow"), within(Budget.parse("9999h")))) == 9
 
 
 def test_a_plan_survives_its_file() -> None:
-    model, budget = resolve("treenet"), Budget.parse("90epochs")
-    points = starting_candidates(model, budget, 0)
-    plan = halving_plan(model, budget, 0, points, [Speed()] * len(points))
+    model, request = resolve("treenet"), within(Budget.parse("90epochs"))
+    points = points_to_measure(model, request)
+    plan = make_plan(model, request, points, [Speed()] * len(points))
     assert from_json(json.loads(json.dumps(asdict(plan))), SearchPlan, "plan") == plan
 
 
@@ -126,10 +131,10 @@ def test_the_name_of_a_trial_is_of_all_that_decides_its_result() -> None:
 
 
 def halving_search(tmp_path: Path) -> Search:
-    model, budget = resolve("treenet"), Budget.parse("50epochs")
-    points = starting_candidates(model, budget, 0)
+    model, request = resolve("treenet"), within(Budget.parse("50epochs"))
+    points = points_to_measure(model, request)
     assert len(points) == 9
-    plan = halving_plan(model, budget, 0, points, [Speed()] * 9)
+    plan = make_plan(model, request, points, [Speed()] * 9)
     return Search(tmp_path, "treenet", plan, {"train.txt": "a", "validate.txt": "b"})
 
 
@@ -172,7 +177,7 @@ def test_a_search_in_which_all_fail_is_over(tmp_path: Path) -> None:
 
 
 def test_of_the_whole_grid_the_settings_with_the_best_mean_are_selected(tmp_path: Path) -> None:
-    plan = paper_plan(resolve("linear-bow"), 1.0, 0, [Speed()])
+    plan = make_plan(resolve("linear-bow"), SearchRequest(None, 1.0, 0), [{}], [Speed()])
     search = Search(tmp_path, "linear-bow", plan, {})
     accuracies = {0: (0.9, 0.5, 0.5), 1: (0.7, 0.8, 0.75)}
     for name, (candidate, trial) in search.rungs[0].items():

@@ -16,8 +16,7 @@ import pytest
 from possibleworlds.data.generation import Pruner, generate_units
 from possibleworlds.data.splits import PRESETS
 from possibleworlds.errors import UserError
-from possibleworlds.experiments import scheduler
-from possibleworlds.experiments.scheduler import Call
+from possibleworlds.experiments.scheduler import Call, Scheduler
 from possibleworlds.parallel import ordered_map
 from possibleworlds.parallel.engines import LocalEngine
 from tests.conftest import started, wait_for_file
@@ -87,7 +86,7 @@ def test_the_death_of_the_server_of_processes_stops_nothing() -> None:
         number = len(results)
         return [Call(f"call {number}", "a call", answer, (number,), kill_server)] * (number < 3)
 
-    scheduler.run(calls, engine)
+    Scheduler(engine).run(calls)
     assert results == [0, 1, 2]
 
 

@@ -16,6 +16,7 @@ from possibleworlds.experiments import presets, reproduce
 from possibleworlds.experiments.grid import Budget
 from possibleworlds.experiments.presets import PlannedRun, Preset
 from possibleworlds.experiments.reproduce import Reproduction
+from possibleworlds.experiments.scheduler import Scheduler
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.paper import TABLE_2
 from possibleworlds.parallel import StopRequestedError
@@ -33,13 +34,14 @@ def tiny(budget: Budget | None = None) -> Preset:
 
 
 def at_work(preset: Preset, out: Path, tests: tuple[Path, ...] = ()) -> Reproduction:
-    return Reproduction(preset, out, tests, LocalEngine(2), lambda: False, lambda _: None)
+    return Reproduction(preset, out, tests, Scheduler(LocalEngine(2)))
 
 
 def finish(work: Reproduction) -> dict[str, bytes]:
     """Do all of it; the weights of each run."""
     work.make_data(lambda *_: None)
-    work.train(work.expected_seconds(), lambda *_: None)
+    work.measure()
+    work.train(lambda *_: None)
     return {path.parent.name: path.read_bytes() for path in work.runs.rglob("model-*.safetensors")}
 
 
@@ -85,7 +87,8 @@ def test_nothing_is_done_twice(done: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (done / "runs" / "trials").rglob("*.*")}
     work = at_work(tiny(), done, (done.parent / "theirs",))
     work.make_data(lambda *_: None)
-    assert work.expected_seconds() == {}
+    work.measure()
+    assert work.expected == {}
     report(work)
     after = {path: path.stat().st_mtime_ns for path in (done / "runs" / "trials").rglob("*.*")}
     assert before == after
@@ -95,12 +98,12 @@ def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
     stop_requests = iter([False] * 3 + [True] * 1000)
     work = at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))
     work.make_data(lambda *_: None)
-    lengths = work.expected_seconds()
-    assert len(lengths) == 8
-    assert all(seconds > 0 for seconds in lengths.values())
-    work.stop = lambda: next(stop_requests)
+    work.measure()
+    assert len(work.expected) == 8
+    assert all(seconds > 0 for seconds in work.expected.values())
+    work.scheduler.stop = lambda: next(stop_requests)
     with pytest.raises(StopRequestedError):
-        work.train(lengths, lambda *_: None)
+        work.train(lambda *_: None)
     undisturbed = {p.parent.name: p.read_bytes() for p in done.rglob("model-*.safetensors")}
     assert finish(at_work(tiny(), tmp_path / "out", (done.parent / "theirs",))) == undisturbed
 
@@ -108,9 +111,9 @@ def test_stopped_and_gone_on_with(done: Path, tmp_path: Path) -> None:
 def test_search_is_part_of_it(tmp_path: Path) -> None:
     work = at_work(presets.tiny(), tmp_path)
     finish(work)
-    searches = work.plan_search()
-    assert [search.model for search in searches] == ["linear-bow", "mlp-bow"]
-    work.search(searches, lambda: None)
+    work.plan_search()
+    assert [search.model for search in work.searches] == ["linear-bow", "mlp-bow"]
+    work.search(lambda: None)
     report(work)
     numbers = json.loads((tmp_path / "report" / "report.json").read_text())
     linear = numbers["results"][0]
@@ -126,8 +129,8 @@ def test_a_run_that_cannot_be_had_does_not_stop_the_rest(tmp_path: Path) -> None
     preset = tiny()
     work = at_work(replace(preset, runs=[heavy, *preset.runs]), tmp_path)
     assert len(finish(work)) == 8
-    assert [line for line in work.failures([]) if "failed: " in line] == work.failures([])
-    assert len(work.failures([])) == 1
+    assert [line for line in work.failures() if "failed: " in line] == work.failures()
+    assert len(work.failures()) == 1
     assert len(list(work.runs.rglob("failed.json"))) == 1
 
 

@@ -18,8 +18,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from possibleworlds import cli, storage
 from possibleworlds.data.files import TRAINING_FILES
 from possibleworlds.errors import UserError
-from possibleworlds.experiments.grid import Budget, with_defaults
-from possibleworlds.experiments.sweep import SearchRequest, plan_searches, selected_runs
+from possibleworlds.experiments.grid import Budget, SearchRequest, with_defaults
+from possibleworlds.experiments.scheduler import Scheduler
+from possibleworlds.experiments.sweep import plan_searches, selected_runs
 from possibleworlds.experiments.trials import (
     Result,
     Trial,
@@ -83,6 +84,14 @@ def test_a_sweep_from_plan_to_evaluation(
     assert capsys.readouterr().out == done.stdout
     run_here("sweep", "--status", "sweep")
     assert capsys.readouterr().out == done.stdout
+    run_here("sweep", "--status", "sweep", "--json")
+    (state,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (state["model"], state["rung"], state["rungs"]) == (PLAIN, 2, 2)
+    assert (state["trials_done"], state["trials_in_rung"]) == (3, 3)
+    assert (state["selected"], state["validation"]) == (selection["trial"], selection["validation"])
+    assert {trial["trial"] for trial in state["trials"]} == trials.keys()
+    chosen = [trial for trial in state["trials"] if trial["progress"] == "selected"]
+    assert {trial["trial"]: trial["validation"] for trial in chosen} == selection["seeds"]
     with pytest.raises(UserError, match="a sweep of networks:Plain with 24 epochs, seed 0, not 48"):
         run_here("sweep", PLAIN, *options(data, 48))
 
@@ -259,7 +268,7 @@ def test_a_speed_that_was_lost_is_measured_again(data: Path, tmp_path: Path) -> 
     shown: list[tuple[int, int]] = []
     requests = {"linear-bow": request}
     show = lambda done, total: shown.append((done, total))  # noqa: E731
-    (search,) = plan_searches(tmp_path, requests, data, Killing(1), show=show)
+    (search,) = plan_searches(tmp_path, requests, data, Scheduler(Killing(1)), show)
     assert lost == ["linear-bow 0"]
     assert search.plan.evaluation > 0
     candidates = len(search.plan.candidates)

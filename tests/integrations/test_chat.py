@@ -22,6 +22,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.integrations import chat
 from possibleworlds.integrations.chat import Endpoint, ReplyCache, ask, evaluate_chat, items_of
 from possibleworlds.parallel import StopRequestedError
+from tests.test_cli import without_torch
 
 PAIRS = [Pair("pq&", "q", True), Pair("pq|", "q", False), Pair("p", "pq|", True)]
 ANSWERS = {item.prompt: item.answer for item in items_of(PAIRS)}
@@ -318,3 +319,18 @@ def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
     bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
     assert bad.returncode == 2
     assert "not an address" in bad.stderr
+
+
+def test_an_endpoint_is_evaluated_without_torch(tmp_path: Path) -> None:
+    Pairs.of([(pair.a, pair.b, pair.label) for pair in PAIRS]).save(tmp_path / "pairs.txt")
+    with serving() as server:
+        words = ["possibleworlds", "evaluate", "--endpoint", server.url, "--model", "tiny"]
+        words += [str(tmp_path / "pairs.txt"), "--out", str(tmp_path / "run"), "--json"]
+        done = without_torch(f"from possibleworlds.cli import main; sys.argv = {words}; main()")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["accuracy"] == 1.0
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        "evaluation.json",
+        "replies.jsonl",
+        "run.json",
+    }

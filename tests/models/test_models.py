@@ -22,8 +22,7 @@ from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.sequences import CLOSE_CODE, OPEN_CODE, PADDING_CODE, TURNSTILE_CODE
 from possibleworlds.models.transformer import timing_signals
 from possibleworlds.models.trees.forest import Forest
-from possibleworlds.training.batches import Dataset
-from possibleworlds.training.evaluation import row_log_probabilities
+from possibleworlds.training.batches import Dataset, row_log_probabilities
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.settings import RunSettings, TrainingSettings
 from tests.conftest import DATA_FORMULAS

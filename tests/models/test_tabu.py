@@ -25,9 +25,8 @@ from possibleworlds.models.tabu import (
     search,
     walk,
 )
-from possibleworlds.training.batches import Dataset
+from possibleworlds.training.batches import Dataset, row_log_probabilities
 from possibleworlds.training.certificate import certify, views
-from possibleworlds.training.evaluation import row_log_probabilities
 
 K = 12
 

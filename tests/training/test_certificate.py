@@ -28,10 +28,9 @@ from possibleworlds.models.possibleworldnet import (
     PossibleWorldNetSettings,
 )
 from possibleworlds.models.registry import resolve
-from possibleworlds.training.batches import Dataset
+from possibleworlds.training.batches import Dataset, row_log_probabilities
 from possibleworlds.training.certificate import PATIENCE, certify, refuting, views
 from possibleworlds.training.checkpoint import SHIPPED, read_run
-from possibleworlds.training.evaluation import row_log_probabilities
 from possibleworlds.training.predictor import Network
 from tests.conftest import DATA_FORMULAS
 

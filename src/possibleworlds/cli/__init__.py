@@ -13,17 +13,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import possibleworlds
-from possibleworlds.cli import data, experiments, integrations, logic, playground, report, training
+from possibleworlds.cli import data, experiments, integrations, logic, training
 from possibleworlds.cli.console import fail
 from possibleworlds.errors import UndecidedError, UserError, missing_package
 
 app = typer.Typer(
-    name="possibleworlds",
-    help="Propositional entailment: exact answers, data with guarantees, networks that learn it.",
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
+    name="possibleworlds", rich_markup_mode="markdown", pretty_exceptions_enable=False
 )
-for group in (logic, data, training, experiments, report, integrations, playground):
+for group in (logic, data, training, experiments, integrations):
     app.add_typer(group.app)
 
 USAGE_ERROR: Any = typer.BadParameter.__base__
@@ -45,7 +42,7 @@ def main() -> None:
         fail(str(error))
     except USAGE_ERROR as error:
         fail(error.format_message())
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)  # Ctrl-C before there was anything to save
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors", "matplotlib"):

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -54,22 +55,16 @@ def complete_network(incomplete: str) -> list[str]:
     return [name for name in names() if name.startswith(incomplete)]
 
 
-RunArgument = Annotated[
-    str,
-    Argument(
-        metavar="RUN",
-        help="A run folder, or a pretrained network.",
-        autocompletion=complete_network,
-    ),
-]
+def network_argument(metavar: str, text: str) -> Any:
+    """Make an argument whose value a shell completes to the name of a network."""
+    return Argument(metavar=metavar, help=text, autocompletion=complete_network)
+
+
+RunArgument = Annotated[str, network_argument("RUN", "A run folder, or a pretrained network.")]
+MODEL = network_argument("MODEL", "A network, or module:Class.")
 FILES_ARGUMENT: Any = Argument(metavar="FILE", help="Data files or folders.")
 Files = Annotated[list[Path], FILES_ARGUMENT]
 DATA: Any = Option(metavar="DIR", help="Folder with train.txt and validate.txt.")
-
-
-def new_group() -> typer.Typer:
-    """Make the app of a group of commands, which the whole command line adds to itself."""
-    return typer.Typer(rich_markup_mode="markdown")
 
 
 def fail(message: str) -> NoReturn:
@@ -141,10 +136,8 @@ class TimeLeftColumn(progress.TimeRemainingColumn):
         done = task.completed - task.fields["start_at"]
         if done <= 0 or not task.remaining or elapsed > SPEED_SECONDS:
             return super().render(task)
-        seconds = math.ceil(elapsed * task.remaining / done)
-        minutes, seconds = divmod(seconds, 60)
-        hours, minutes = divmod(minutes, 60)
-        return Text(f"{hours:d}:{minutes:02d}:{seconds:02d}", style="progress.remaining")
+        left = timedelta(seconds=math.ceil(elapsed * task.remaining / done))
+        return Text(str(left), style="progress.remaining")
 
 
 class Bars(progress.Progress):
@@ -157,8 +150,7 @@ class Bars(progress.Progress):
         bar = progress.BarColumn(40 if err.width >= 100 else 12)
         shown = shown or progress.TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit)
         times = [progress.TimeElapsedColumn(), *([TimeLeftColumn()] if left else [])]
-        columns = (name, bar, shown, *times)
-        super().__init__(*columns, console=err, speed_estimate_period=SPEED_SECONDS)
+        super().__init__(name, bar, shown, *times, console=err, speed_estimate_period=SPEED_SECONDS)
         self.bars: dict[str, progress.TaskID] = {}
 
     def show(self, name: str, done: float, total: float, text: str = "") -> None:

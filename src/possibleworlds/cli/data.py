@@ -9,16 +9,21 @@ import typer
 from rich.progress import DownloadColumn
 from typer import Argument, Option
 
+import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.data import files, splits, statistics
-from possibleworlds.data.files import count_lines, data_files, read_pairs
+from possibleworlds.data.files import count_lines, data_files, read_pairs, shown_name
 from possibleworlds.data.generation import Prune
+from possibleworlds.data.plots import check_drawable, plot_distributions
 from possibleworlds.data.statistics import FileStatistics, SplitStatistics
+from possibleworlds.data.verify import CHECKS, FileProblem
+from possibleworlds.data.verify import verify as verify_files
 from possibleworlds.errors import UserError, printable, quoted
 from possibleworlds.paper import TABLE_1
+from possibleworlds.parallel.engines import make_map
 
-app = console.new_group()
+app = typer.Typer(rich_markup_mode="markdown")
 
 
 def parse_range(text: str | None) -> tuple[int, int] | None:
@@ -50,33 +55,24 @@ def generate(
     variables: Annotated[
         str | None,
         Option(
-            metavar="LOW-HIGH",
-            help="Variables that formulas draw from, instead of a preset; default 1-10. "
-            "A pair may contain fewer.",
+            metavar="LOW-HIGH", help="Variables drawn from; a pair may have fewer; default 1-10."
         ),
     ] = None,
     operators: Annotated[
-        str | None,
-        Option(
-            metavar="LOW-HIGH", help="Operators per formula, instead of a preset; default 1-10."
-        ),
+        str | None, Option(metavar="LOW-HIGH", help="Operators per formula; default 1-10.")
     ] = None,
-    rows: Annotated[
-        str | None, Option(help="Training rows, such as 20k, instead of a preset; default 100k.")
-    ] = None,
+    rows: Annotated[str | None, Option(help="Training rows, such as 20k; default 100k.")] = None,
     method: Annotated[
         Literal["fourtuples", "naive", "mutated", "giant", "sat"] | None,
         Option(
-            help="How pairs are made, instead of a preset; default fourtuples. giant: mutated, "
-            "26 variables, 40-60 operators; sat: random 3-CNF premises, 20 variables."
+            help="How pairs are made; default fourtuples. giant: mutated, 26 variables, 40-60 "
+            "operators; sat: random 3-CNF premises, 20 variables."
         ),
     ] = None,
     exact_variables: Annotated[
         bool, Option("--exact-variables", help="Each pair contains all its variables.")
     ] = False,
-    clauses: Annotated[
-        int | None, Option(help="With --method sat; default 4.55 per variable.")
-    ] = None,
+    clauses: Annotated[int | None, Option(help="Of --method sat; default 4.55 a variable.")] = None,
     prune_against: Annotated[
         list[Path] | None, Option(help="Exclude what a file or folder contains, up to renaming.")
     ] = None,
@@ -95,8 +91,8 @@ def generate(
 ) -> None:
     """Generate the paper's seven splits, or training, validation and test data of your own.
 
-    With settings instead of a preset, validation and test each have a twentieth of --rows. To
-    finish an interrupted run, repeat the command.
+    Settings from --variables to --clauses replace the preset; validation and test then each have a
+    twentieth of --rows. To finish an interrupted run, repeat the command.
 
     Examples:
 
@@ -104,8 +100,6 @@ def generate(
 
         possibleworlds generate biased --method naive --rows 50000
     """
-    from possibleworlds.parallel.engines import make_map
-
     chosen = splits.PRESETS[preset or "paper"]
     free = (variables, operators, rows, method, clauses, exact_variables or None)
     if any(setting is not None for setting in free):
@@ -137,13 +131,11 @@ def label(paths: console.Files) -> None:
 
         echo "rain -> wet, ~wet -> ~rain" | possibleworlds label -
     """
-    from possibleworlds.logic import entails
-
     for path in data_files(paths):
         for number, pair in enumerate(read_pairs(path), 1):
-            truth = entails(pair.premise, pair.conclusion)
+            truth = possibleworlds.entails(pair.premise, pair.conclusion)
             if truth != pair.label:
-                place = f"{files.shown_name(path)}:{number}"
+                place = f"{shown_name(path)}:{number}"
                 verb = "entails" if truth else "does not entail"
                 log(f"{place}: the label was {pair.label:d}, but A {verb} B")
             print(files.format_rows([(pair.a, pair.b, truth)]), end="")
@@ -185,37 +177,29 @@ def verify(
 
     Example: `possibleworlds verify data`
     """
-    from possibleworlds.data.verify import CHECKS, FileProblem, Summary
-    from possibleworlds.data.verify import verify as verify_files
-
     data = data_files(paths)
     names, sizes = console.short_names(data), {path: count_lines(path) for path in data}
-    summaries: list[Summary] = []
-    wrong = False
+    lines, wrong = [], False
     with Bars() as bars:
 
         def show(path: Path, rows: int) -> None:
             bars.show(names[path], rows, sizes[path])
 
         for result in verify_files(data, workers, show):
-            if not isinstance(result, FileProblem):
-                summaries.append(result)
-                continue
-            wrong = True
+            wrong |= isinstance(result, FileProblem)
             if as_json:
-                console.print_json({**result._asdict(), "path": files.shown_name(result.path)})
-            else:
+                console.print_json({**result._asdict(), "path": shown_name(result.path)})
+            elif isinstance(result, FileProblem):
                 print(printable(str(result)))
-    if as_json:
-        shown = [{**line._asdict(), "path": files.shown_name(line.path)} for line in summaries]
-        console.print_json(*shown)
-        raise typer.Exit(wrong)
-    lines = []
-    for path, rows, positive, structure, problems in summaries:
-        listed = ", ".join(f"{problems[check]} {check}" for check in CHECKS if problems[check])
-        numbers = f"{rows:,}", f"{positive / max(1, rows):.1%}"
-        lines.append((names[path], *numbers, structure or "no units", listed or "none"))
-    console.print_table(("file", "rows", "positive", "rows form", "problems"), lines)
+            else:
+                path, rows, positive, structure, counts = result
+                problems = ", ".join(
+                    f"{counts[check]} {check}" for check in CHECKS if counts[check]
+                )
+                numbers = f"{rows:,}", f"{positive / max(1, rows):.1%}"
+                lines.append((names[path], *numbers, structure or "no units", problems or "none"))
+    if not as_json:
+        console.print_table(("file", "rows", "positive", "rows form", "problems"), lines)
     raise typer.Exit(wrong)
 
 
@@ -231,8 +215,6 @@ def stats(
 
     Example: `possibleworlds stats data/train.txt --plot biases.png`
     """
-    from possibleworlds.data.plots import check_drawable, plot_distributions
-
     data, is_folder = data_files([path]), path.is_dir()
     if is_folder and plot:
         raise UserError("--plot draws the distributions of one file, not of a folder")

@@ -1,25 +1,27 @@
-"""Commands for other people's tools: export, tasks, integrations."""
+"""Commands for other tools: `export`, `tasks`, `integrations`, `playground`."""
 
 import re
+import tempfile
+import webbrowser
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+import typer
 from typer import Argument, Option
 
 import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.data.files import count_lines, shown_name
-from possibleworlds.errors import printable
+from possibleworlds.errors import UserError, printable
 from possibleworlds.integrations.export import Format
 from possibleworlds.integrations.export import export as export_files
 from possibleworlds.language.item import Kind
 from possibleworlds.language.wording import Style, Vocabulary
+from possibleworlds.training.evaluation import Evaluation
 
-if TYPE_CHECKING:
-    from possibleworlds.training.evaluation import Evaluation
-
-app = console.new_group()
+app = typer.Typer(rich_markup_mode="markdown")
 
 
 @app.command()
@@ -44,12 +46,11 @@ def export(
         possibleworlds export model guidedworldnet OUT
     """
     with Bars() as bars:
-        rows = export_files(
-            form,
-            data,
-            target,
-            lambda file: bars.counter(Path(shown_name(file)).name, count_lines(file)),
-        )
+
+        def counter(file: Path) -> Callable[[int], None]:
+            return bars.counter(Path(shown_name(file)).name, count_lines(file))
+
+        rows = export_files(form, data, target, counter)
     log(f"written: {target}" if rows is None else f"{rows:,} rows in {target}")
 
 
@@ -108,9 +109,35 @@ def integrations(tool: Annotated[Literal["lm-eval"], Argument(help="The tool.")]
     print(printable(str(folder)))
 
 
+@app.command()
+def playground(
+    save: Annotated[
+        Path | None,
+        Option(metavar="FILE.html", help="Write the page to a file instead of opening it."),
+    ] = None,
+) -> None:
+    """Open a page that shows truth tables, countermodels and networks with worlds.
+
+    The page needs no server and no network connection: a saved file can be put on any web space.
+
+    Examples:
+
+        possibleworlds playground
+
+        possibleworlds playground --save playground.html
+    """
+    from possibleworlds.playground import page
+
+    path = save or Path(tempfile.mkdtemp(prefix="possibleworlds-")) / "playground.html"
+    page.save(path)
+    log(f"the playground is in {path}")
+    if save is None and not webbrowser.open(path.absolute().as_uri()):
+        raise UserError("no browser to open it with; --save FILE.html writes it where you like")
+
+
 def evaluate_endpoint(
     files: list[Path], url: str, model: str, folder: Path | None, concurrency: int
-) -> "dict[Path, Evaluation]":
+) -> dict[Path, Evaluation]:
     """Evaluate a language model at a chat endpoint into a folder that `report` takes as a run.
 
     Replies that are there already are not asked for again.

@@ -7,21 +7,15 @@ import typer
 from typer import Argument, Option
 
 import possibleworlds
+from possibleworlds import parse, to_text
 from possibleworlds.cli import console
 from possibleworlds.cli.console import log
 from possibleworlds.errors import UndecidedError, UserError, printable
 from possibleworlds.logic.alphabet import SYMBOLS
-from possibleworlds.logic.formula import Formula, conjunction
-from possibleworlds.logic.syntax import (
-    TURNSTILE,
-    Notation,
-    parse,
-    parse_premises,
-    parse_sequent,
-    to_text,
-)
+from possibleworlds.logic.formula import Formula
+from possibleworlds.logic.syntax import TURNSTILE, Notation, parse_premises, parse_sequent
 
-app = console.new_group()
+app = typer.Typer(rich_markup_mode="markdown")
 NOTATIONS: tuple[Notation, ...] = get_args(Notation)
 
 
@@ -77,9 +71,9 @@ def entails(
         raise typer.Exit(3) from None
     decision = None
     if model is not None:
-        network, whole = possibleworlds.load(model, trust=trust), conjunction(premises)
+        network = possibleworlds.load(model, trust=trust)
         decision = network.decide(
-            whole, conclusion, certify, worlds=worlds, steps=steps, budget=budget
+            premises, conclusion, certify, worlds=worlds, steps=steps, budget=budget
         )
     if as_json:
         of_network = {}

@@ -1,25 +1,39 @@
-"""What `sweep` and `reproduce` show of work that is going on, and of its results."""
+"""What `sweep`, `reproduce` and `report` do, and what they show of it.
+
+It imports torch, so the commands import it when they are called.
+"""
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Group
 from rich.live import Live
+from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from possibleworlds.cli import console
-from possibleworlds.errors import printable
-from possibleworlds.experiments.grid import SearchPlan
-from possibleworlds.experiments.scheduler import TimeLeft
+from possibleworlds.cli.console import Bars
+from possibleworlds.errors import UserError, printable
+from possibleworlds.experiments import sweep
+from possibleworlds.experiments.grid import SearchPlan, SearchRequest
+from possibleworlds.experiments.presets import Preset
+from possibleworlds.experiments.reproduce import Reproduction
+from possibleworlds.experiments.scheduler import Scheduler, TimeLeft
 from possibleworlds.experiments.sweep import Search, read_searches
-from possibleworlds.experiments.trials import TrialProgress, running_trials
+from possibleworlds.experiments.trials import Result, TrialProgress, running_trials
 from possibleworlds.paper import SPLITS
-from possibleworlds.parallel.engines import Engine
-from possibleworlds.report.page import duration
+from possibleworlds.parallel import Stop
+from possibleworlds.parallel.engines import Engine, LocalEngine
+from possibleworlds.playground.page import save
+from possibleworlds.report.material import Material, ReportRequest
+from possibleworlds.report.page import PLAYGROUND, duration
+from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
+from possibleworlds.storage import exclusive_folder, read_json
 
 BEST_TRIALS = 3
 """How many of the best trials of a network the live table shows."""
@@ -30,6 +44,109 @@ def log_wrapped(line: str) -> None:
     width = console.err.width
     for part in textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False):
         console.log(part)
+
+
+def run_sweep(
+    requests: dict[str, SearchRequest],
+    data: Path,
+    folder: Path,
+    tests: Sequence[Path],
+    engine: Engine,
+) -> bool:
+    """Run a sweep to its end; whether a search has failed."""
+    try:
+        log_wrapped("reading the data")
+        files = sweep.files_to_evaluate(data, [path.resolve() for path in tests])
+        with console.stoppable("the same command, given again, continues the sweep") as stop:
+            scheduler = Scheduler(engine, stop, log_wrapped)
+            with Bars(unit="settings") as bars:
+                show = partial(bars.show, "measuring speed")
+                searches = sweep.plan_searches(folder, requests, data, scheduler, show)
+            for search in searches:
+                after = duration(search.seconds_to_evaluate(files))
+                log_wrapped(
+                    f"{search.model}: {plan_in_words(search.plan)}, then {after} to evaluate"
+                )
+            works = [search.work_left({}) for search in searches]
+            log_wrapped(f"left to train: {on_cores(works, engine.slots)}")
+            with live_table(searches, engine) as refresh:
+                sweep.run_searches(searches, data, files, scheduler, refresh)
+    finally:
+        engine.stop()
+    return not all(search.selection() for search in searches)
+
+
+def run_reproduction(
+    preset: Preset,
+    folder: Path,
+    tests: Sequence[Path],
+    workers: int,
+    request: dict[str, Any],
+    command: str,
+) -> bool:
+    """Make the data, search, train, evaluate and report; whether something has failed."""
+    engine = LocalEngine(workers)
+    try:
+        with console.stoppable("the same command, given again, continues") as stop:
+            work = Reproduction(
+                preset, folder.resolve(), tests, Scheduler(engine, stop, log_wrapped)
+            )
+            with exclusive_folder(folder):
+                work.begin(request)
+                train_all(work)
+                about = ReportRequest([work.out], work.test_folders, command, preset.note)
+                evaluate_runs(about, workers, stop)
+                page = write_pages(about, work.out / "report")
+    finally:
+        engine.stop()
+    print_results(read_json(page.parent / "report.json"))
+    failures = work.failures()
+    for line in (*failures, f"written: {page}"):
+        log_wrapped(line)
+    return bool(failures)
+
+
+def train_all(work: Reproduction) -> None:
+    """Make the data, search, and train what is planned."""
+    with Bars() as bars:
+        work.make_data(bars.show)
+    log_wrapped("data generated and verified; planning")
+    with Bars(unit="settings") as bars:
+        work.measure(partial(bars.show, "measuring speed"))
+        work.plan_search(partial(bars.show, "of the search"))
+    work.add_twins()
+    searches, engine = work.searches, work.scheduler.engine
+    twins = [search.plan.seconds_each(-1) for search in searches if search.pending()]
+    works = [*(search.work_left({}) for search in searches), [[*work.work_left(), *twins]]]
+    log_wrapped(f"left to train: {on_cores(works, engine.slots)}, then evaluations and the report")
+    if searches:
+        with live_table(searches, engine) as refresh:
+            work.search(refresh)
+    work.add_twins()
+    with Bars(TextColumn("{task.fields[text]}"), left=False) as bars:
+
+        def show_runs(done: int, total: int, seconds: float) -> None:
+            text = f"{done} of {total} runs, about {duration(seconds)} left"
+            bars.show("training", done, total, text)
+
+        work.train(show_runs)
+
+
+def evaluate_runs(request: ReportRequest, workers: int, stop: Stop) -> None:
+    """Run the evaluations that a report lacks."""
+    material = Material(request)
+    if not material.test_folders:
+        raise UserError("--evaluate needs data to evaluate on: --data DIR")
+    tasks = pending_evaluations(material)
+    with Bars(unit="evaluations") as bars:
+        evaluate_tasks(tasks, workers, stop, lambda done: bars.show("evaluating", done, len(tasks)))
+
+
+def write_pages(request: ReportRequest, out: Path) -> Path:
+    """Write the report, and beside it the playground that it links to; give the report's page."""
+    page = write_report(request, out, console.log)
+    save(out / PLAYGROUND)
+    return page
 
 
 def plan_in_words(plan: SearchPlan) -> str:
@@ -64,15 +181,17 @@ def live_table(searches: list[Search], engine: Engine) -> Iterator[Callable[[], 
             seconds = time_left(works, engine.slots, len(running))
             if console.err.is_terminal:
                 title = f"about {duration(seconds)} left to train"
-                table = status_table(searches, BEST_TRIALS)
-                live.update(Group(table, title), refresh=True)
+                live.update(Group(status_table(searches, BEST_TRIALS), title), refresh=True)
 
         yield show
 
 
-def show_status(folder: Path) -> None:
+def show_status(folder: Path, as_json: bool) -> None:
     """Print the progress of a sweep."""
     searches = read_searches(folder)
+    if as_json:
+        console.print_json(*network_states(searches, None))
+        return
     console.out.print(status_table(searches, None))
     for search in searches:
         if best := search.selection():
@@ -80,45 +199,63 @@ def show_status(folder: Path) -> None:
             console.out.print(f"{search.model}: {percent(best.validation)} validation, {where}")
 
 
-def status_table(searches: list[Search], most: int | None) -> Table:
-    """Make a line for each network and each of its trials; of those not running the best, if so."""
-    rows: list[tuple[str | Text, ...]] = []
+def network_states(searches: list[Search], most: int | None) -> Iterator[dict[str, Any]]:
+    """Yield where each network's search stands, with its running trials and the best others."""
     running = running_trials(searches[0].sweep)
     for search in searches:
-        due, total = len(search.pending()), len(search.rungs[-1])
-        rung = f"rung {len(search.rungs)} of {len(search.plan.rungs)}"
-        name = Text(printable(search.model), style="bold")
-        rows.append((name, f"{rung}: {total - due} of {total} trials", ""))
-        rows += trial_lines(search, running, most)
-    return console.make_table(("trial", "progress", "validation"), rows)
+        selection = search.selection()
+        yield {
+            "model": search.model,
+            "rung": len(search.rungs),
+            "rungs": len(search.plan.rungs),
+            "trials_done": len(search.rungs[-1]) - len(search.pending()),
+            "trials_in_rung": len(search.rungs[-1]),
+            "selected": selection.trial if selection else None,
+            "validation": selection.validation if selection else None,
+            "trials": trial_states(search, running, most),
+        }
 
 
-def trial_lines(
+def trial_states(
     search: Search, at_work: dict[str, TrialProgress], most: int | None
-) -> list[tuple[str, ...]]:
+) -> list[dict[str, Any]]:
     """List the trials that have begun: running ones, then the others of each rung, best first."""
     selection = search.selection()
     selected = selection.seeds if selection else {}
-    running: list[tuple[str, ...]] = []
-    ended: list[tuple[str, ...]] = []
+    running: list[dict[str, Any]] = []
+    ended: list[dict[str, Any]] = []
     for number, rung in reversed(list(enumerate(search.rungs))):
-        results = {name: search.results[name] for name in rung if name in search.results}
-        for name, (candidate, _) in rung.items():
-            if not (progress := at_work.get(name)):
+        states: list[dict[str, Any]] = []
+        for name, (candidate, trial) in rung.items():
+            now, result = at_work.get(name), search.results.get(name, Result())
+            validation = result.validation
+            if now:
+                seconds = search.plan.candidates[candidate].seconds[number] * (1 - now.fraction)
+                progress = f"{now.fraction:.0%}, {duration(seconds)} left"
+                progress = f"evaluating {now.evaluating}" if now.evaluating else progress
+                validation = validation or now.validation
+            elif name not in search.results:
                 continue
-            seconds = search.plan.candidates[candidate].seconds[number]
-            shown = f"{progress.fraction:.0%}, {duration(seconds * (1 - progress.fraction))} left"
-            if progress.evaluating:
-                shown = f"evaluating {progress.evaluating}"
-            accuracy = results[name].validation if name in results else progress.validation
-            running.append((search.settings_of(number, name), shown, percent(accuracy)))
-        for name, result in sorted(results.items(), key=lambda item: -item[1].validation):
-            if name not in at_work:
-                shown = "selected" if name in selected else f"done, rung {number + 1}"
-                shown = f"failed: {result.failure}" if result.failure else shown
-                line = search.settings_of(number, name), shown, percent(result.validation)
-                ended.append(line)
+            else:
+                progress = "selected" if name in selected else f"done, rung {number + 1}"
+                progress = f"failed: {result.failure}" if result.failure else progress
+            state: dict[str, Any] = {"trial": name, "settings": search.label(candidate, trial)}
+            state |= {"progress": progress, "validation": validation or None}
+            (running if now else states).append(state)
+        ended += sorted(states, key=lambda state: -(state["validation"] or 0.0))
     return running + ended[:most]
+
+
+def status_table(searches: list[Search], most: int | None) -> Table:
+    """Make a line for each network and each of its trials; of those not running the best, if so."""
+    rows: list[tuple[str | Text, ...]] = []
+    for network in network_states(searches, most):
+        progress = "rung {rung} of {rungs}: {trials_done} of {trials_in_rung} trials"
+        name = Text(printable(network["model"]), style="bold")
+        rows.append((name, progress.format(**network), ""))
+        for trial in network["trials"]:
+            rows.append((trial["settings"], trial["progress"], percent(trial["validation"])))
+    return console.make_table(("trial", "progress", "validation"), rows)
 
 
 def print_results(report: dict[str, Any]) -> None:
@@ -128,7 +265,7 @@ def print_results(report: dict[str, Any]) -> None:
         name = row["model"]
         for source, accuracies in row["accuracy"].items():
             means = {split: value["mean"] for split, value in accuracies.items()}
-            lines.append((name, source, *(percent(means.get(split, 0.0)) for split in SPLITS)))
+            lines.append((name, source, *(percent(means.get(split)) for split in SPLITS)))
             name = ""
         if row["paper"]:
             lines.append(("", "the paper", *map(percent, row["paper"].values())))
@@ -136,6 +273,6 @@ def print_results(report: dict[str, Any]) -> None:
     console.print_table(("network", "on", *splits), lines)
 
 
-def percent(accuracy: float) -> str:
+def percent(accuracy: float | None) -> str:
     """Write an accuracy, if it is known."""
-    return f"{accuracy:.2%}" if accuracy > 0 else ""
+    return f"{accuracy:.2%}" if accuracy else ""

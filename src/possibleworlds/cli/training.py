@@ -1,16 +1,16 @@
 """The commands `train`, `evaluate`, `predict` and `models`."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 from rich.progress import TextColumn
-from typer import Argument, Option
+from typer import Option
 
 import possibleworlds
 from possibleworlds.cli import console
@@ -22,12 +22,10 @@ from possibleworlds.models.registry import entries, names
 from possibleworlds.paper import TABLE_2
 from possibleworlds.report.page import duration
 from possibleworlds.storage import read_json, sha256
+from possibleworlds.training.checkpoint import RUN, SHIPPED, find_run, read_run
+from possibleworlds.training.evaluation import Bin, Evaluation
 
-if TYPE_CHECKING:
-    from possibleworlds.training.checkpoint import RunRecord
-    from possibleworlds.training.evaluation import Bin, Evaluation
-
-app = console.new_group()
+app = typer.Typer(rich_markup_mode="markdown")
 FILES_ABREAST = 3
 """How many files a table compares, so that it fits into 80 columns."""
 SAMPLE = 16
@@ -35,34 +33,15 @@ SAMPLE = 16
 LARGER_SAMPLE = 96
 """The same where pairs are quick."""
 SECONDS_TO_ANNOUNCE = 20
-PRETRAINED = Path(possibleworlds.__file__).parent / "checkpoints"
-
-
-def parse_settings(texts: Iterable[str]) -> dict[str, str]:
-    """Read settings written as name=value."""
-    settings = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UserError(f"--set {text}: a setting is written as name=value")
-        settings[name] = value
-    return settings
 
 
 @app.command()
 def train(
-    model: Annotated[
-        str,
-        Argument(
-            metavar="MODEL",
-            help="A network, or module:Class.",
-            autocompletion=console.complete_network,
-        ),
-    ],
+    model: Annotated[str, console.MODEL],
     data: Annotated[Path, console.DATA],
     run: Annotated[Path, Option("--out", metavar="RUN", help="The folder of the run.")],
     preset: Annotated[
-        Literal["best"] | None, Option(help="The settings of the pretrained network.")
+        Literal["best"] | None, Option(help="The pretrained network's settings.")
     ] = None,
     epochs: Annotated[
         float | None, Option(help="Length of training: passes over the data.")
@@ -71,9 +50,7 @@ def train(
     settings: Annotated[
         list[str] | None, Option("--set", metavar="NAME=VALUE", help="Any setting.")
     ] = None,
-    side: Annotated[
-        Literal["left", "right"] | None, Option(help="Hide the other formula of each pair.")
-    ] = None,
+    side: Annotated[Literal["left", "right"] | None, Option(help="Hide the other formula.")] = None,
     seed: Annotated[
         int | None, Option(min=0, max=2**62, help="Same seed, same weights; else 0.")
     ] = None,
@@ -97,7 +74,6 @@ def train(
         possibleworlds train guidedworldnet --preset best --data data --out runs/guided
     """
     from possibleworlds.integrations.tensorboard import event_writer
-    from possibleworlds.training.checkpoint import RUN
     from possibleworlds.training.loop import Trainer
     from possibleworlds.training.pipeline import Job, run_job
     from possibleworlds.training.settings import check_length
@@ -108,12 +84,19 @@ def train(
         log(f"{run} holds no run yet: a new one begins")
     values: dict[str, Any] = {}
     if preset:
-        record = pretrained(model)
+        if model not in names() or not (SHIPPED / model).is_dir():
+            raise UserError(f"there is no pretrained {model}")
+        record = read_run(SHIPPED / model)
         values = record.flat_settings
         seed = record.seed if seed is None else seed
         if record.data != fingerprint(data):
             log("the pretrained network was trained on different data")
-    chosen = parse_settings(settings or [])
+    chosen = {}
+    for text in settings or []:
+        if "=" not in text:
+            raise UserError(f"--set {text}: a setting is written as name=value")
+        setting, _, content = text.partition("=")
+        chosen[setting] = content
     for name, value in {"epochs": epochs, "minutes": minutes, "side": side}.items():
         if value is not None and chosen.setdefault(name, str(value)) != str(value):
             raise UserError(f"--{name} {value} and --set {name}={chosen[name]}; give one of them")
@@ -137,15 +120,6 @@ def train(
     with console.resumable("--resume continues the run"), bars:
         best = run_job(job, show, write).metrics
     log(f"{run}: best validation accuracy {best.validation:.2%}, at step {best.best_step:,}")
-
-
-def pretrained(model: str) -> "RunRecord":
-    """Read how the pretrained network of a name was trained."""
-    from possibleworlds.training.checkpoint import SHIPPED, read_run
-
-    if model not in names() or not (SHIPPED / model).is_dir():
-        raise UserError(f"there is no pretrained {model}")
-    return read_run(SHIPPED / model)
 
 
 @app.command()
@@ -187,15 +161,10 @@ def evaluate(
 
         files = data_files([Path(run), *(paths or [])])
         results = evaluate_endpoint(files, endpoint, model, folder, concurrency)
-        if as_json:
-            console.print_json(*(json_line(*result, certify) for result in results.items()))
-        else:
-            print_evaluations(results)
+        print_evaluations(results, certify, as_json)
         return
     if not paths:
         raise UserError("no data files to evaluate on")
-    from possibleworlds.training.checkpoint import find_run, read_run
-
     network = possibleworlds.load(run, trust=trust)
     network.options(worlds, steps, budget)
     on = partial(network.evaluate, worlds=worlds, steps=steps, certify=certify, budget=budget)
@@ -212,7 +181,7 @@ def evaluate(
                 announce(short[path], pairs, on)
                 results[path] = on(pairs, progress=bars.counter(short[path], len(pairs)))
                 if as_json:
-                    console.print_json(json_line(path, results[path], certify))
+                    print_evaluations({path: results[path]}, certify, as_json)
     except KeyboardInterrupt:
         if results and not as_json:
             print_evaluations(results)
@@ -222,7 +191,7 @@ def evaluate(
         print_evaluations(results)
 
 
-def announce(name: str, pairs: Pairs, evaluate_on: "Callable[[Pairs], Evaluation]") -> None:
+def announce(name: str, pairs: Pairs, evaluate_on: Callable[[Pairs], Evaluation]) -> None:
     """Print how long a long evaluation will take, estimated from samples of all sizes."""
     if len(pairs) < 10 * SAMPLE:
         return
@@ -244,13 +213,15 @@ def announce(name: str, pairs: Pairs, evaluate_on: "Callable[[Pairs], Evaluation
         log(f"{name}: about {duration(seconds)}")
 
 
-def json_line(path: Path, result: "Evaluation", certify: bool) -> dict[str, Any]:
-    """Describe the evaluation on a file as JSON values."""
-    return {"file": shown_name(path), "certified": certify, **result.to_json()}
-
-
-def print_evaluations(results: "dict[Path, Evaluation]") -> None:
+def print_evaluations(
+    results: dict[Path, Evaluation], certify: bool = False, as_json: bool = False
+) -> None:
     """Print the accuracy on each file, in total and by size of the pairs."""
+    if as_json:
+        for path, result in results.items():
+            about = {"file": shown_name(path), "certified": certify}
+            console.print_json(about | result.to_json())
+        return
     short = console.short_names(results)
     lines = []
     for path, result in results.items():
@@ -268,7 +239,7 @@ def print_evaluations(results: "dict[Path, Evaluation]") -> None:
             print_by_size(what, titles[abreast], bins[abreast])
 
 
-def print_by_size(what: str, titles: list[str], columns: "list[dict[str, Bin]]") -> None:
+def print_by_size(what: str, titles: list[str], columns: list[dict[str, Bin]]) -> None:
     """Print accuracy by the size of a pair: a line for each size, a column for each file."""
     sizes = {size: None for column in columns for size in column}
     lines = []
@@ -302,9 +273,8 @@ def predict(
     network = possibleworlds.load(run, trust=trust)
     options = network.options(worlds, steps, budget)
 
-    from possibleworlds.training.batches import Dataset
+    from possibleworlds.training.batches import Dataset, row_log_probabilities
     from possibleworlds.training.certificate import certify as find_countermodels
-    from possibleworlds.training.evaluation import row_log_probabilities
 
     for file in data_files(paths):
         data, model = Dataset(read(file)), network.model
@@ -336,11 +306,11 @@ def models(as_json: console.Json = False) -> None:
     """
     lines: list[dict[str, Any]] = []
     for name, entry in entries().items():
-        record = read_json(PRETRAINED / name / "run.json")
+        record = read_json(SHIPPED / name / RUN)
         paper = {split: round(percent / 100, 6) for split, percent in TABLE_2.get(name, {}).items()}
         line: dict[str, Any] = {"name": name, "summary": entry.summary, "citation": entry.citation}
         line["paper"] = paper or None
-        line["pretrained"] = record.get("accuracy", {}).get("published") if record else None
+        line["pretrained"] = record.get("accuracy", {}).get("published")
         line["parameters"] = record["metrics"]["parameters"] if record else None
         lines.append(line)
     if as_json:
@@ -348,10 +318,8 @@ def models(as_json: console.Json = False) -> None:
         return
     rows = []
     for line in lines:
-        of = [
-            f"{100 * a['validate']:.1f} %" if a else "-"
-            for a in (line["paper"], line["pretrained"])
-        ]
+        both = line["paper"], line["pretrained"]
+        of = [f"{100 * splits['validate']:.1f} %" if splits else "-" for splits in both]
         parameters = f"{line['parameters']:,}" if line["parameters"] else "-"
         rows.append((line["name"], *of, parameters, line["summary"]))
     console.print_table(("network", "paper", "pretrained", "parameters", ""), rows)

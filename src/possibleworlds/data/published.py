@@ -8,6 +8,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
@@ -42,22 +43,33 @@ def download(
     A file appears under its name once its checksum is right. A download that was interrupted is
     continued by the next call.
     """
-    done = 0
-    with exclusive_folder(folder):
-        for name, digest in FILES.items():
-            path, part = folder / name, folder / f".{name}.download"
-            if path.exists():
-                if sha256(path) != digest:
-                    raise UserError(f"{path} is not the published file; move it away")
-                continue
-            url = f"{source.rstrip('/')}/{NAMES_THERE.get(name, name)}"
-            fetch(url, part, partial(progress, name))
-            if sha256(part) != digest:
-                part.unlink()
-                raise UserError(f"{url} is not the published file: its SHA-256 is not {digest}")
-            part.replace(path)
-            done += 1
-    return done
+    created = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        with exclusive_folder(folder):
+            return sum(fetch_published(folder, name, source, progress) for name in FILES)
+    except BaseException:
+        with suppress(OSError):  # a folder with something in it stays
+            for path in created:
+                path.rmdir()
+        raise
+
+
+def fetch_published(
+    folder: Path, name: str, source: str, progress: Callable[[str, int, int], None]
+) -> bool:
+    """Bring one of the published sets into a folder; whether it was not there yet."""
+    path, part, digest = folder / name, folder / f".{name}.download", FILES[name]
+    if path.exists():
+        if sha256(path) != digest:
+            raise UserError(f"{path} is not the published file; move it away")
+        return False
+    url = f"{source.rstrip('/')}/{NAMES_THERE.get(name, name)}"
+    fetch(url, part, partial(progress, name))
+    if sha256(part) != digest:
+        part.unlink()
+        raise UserError(f"{url} is not the published file: its SHA-256 is not {digest}")
+    part.replace(path)
+    return True
 
 
 def open_here(path: str, flags: int) -> int:

@@ -10,7 +10,7 @@ survive; a budget of epochs gives them equal epochs, and the same plan on every 
 """
 
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from itertools import product
 from typing import Any
 
@@ -27,6 +27,10 @@ Settings = dict[str, Any]
 
 SEEDS = 3
 KEEP_ONE_IN = 3
+EPOCHS = 10.0
+"""The length of a trial of the whole grid, unless another one is set."""
+MEASURED = 9
+"""How many points of a whole grid are measured to estimate how long it will take."""
 SHORT_EVALUATIONS = 5
 """How often a trial is evaluated on the validation set, before the last rung."""
 SMALLEST_SHARE = {"seconds": 40.0, "epochs": 1.0}
@@ -49,6 +53,32 @@ class Budget:
             raise UserError(f"{text!r} is not a budget like 2h, 90m, 45s or 100epochs")
         number, unit = float(match[1]), match[2]
         return cls(number, unit) if unit == "epochs" else cls(number * UNITS[unit], "seconds")
+
+    def first_trial(self, k: int) -> float:
+        """Compute what a trial of the first rung may cost, t."""
+        return self.amount / (KEEP_ONE_IN**k * (k + SEEDS))
+
+    def halvings(self, available: int) -> int:
+        """Compute how often a third is kept, k: as often as the budget and the grid allow."""
+        k, smallest = 0, SMALLEST_SHARE[self.unit]
+        while KEEP_ONE_IN ** (k + 1) <= available and self.first_trial(k + 1) >= smallest:
+            k += 1
+        return k
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """How a network is to be searched: within a budget, or the whole grid."""
+
+    budget: Budget | None
+    epochs: float
+    """The length of a trial of the whole grid."""
+    seed: int
+
+    def __str__(self) -> str:
+        whole = f"the paper's grid, {self.epochs:g} epochs each"
+        length = f"{self.budget.amount:g} {self.budget.unit}" if self.budget else whole
+        return f"{length}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -130,75 +160,43 @@ def with_defaults(model: type[Model], overrides: Settings) -> Settings:
     return RunSettings.read(model, {**overrides, "minutes": 0.0}).flat()
 
 
-def halvings(budget: Budget, available: int) -> int:
-    """Compute how often a third is kept, k: as often as the budget and the grid allow."""
-    k = 0
-    while (
-        KEEP_ONE_IN ** (k + 1) <= available and share(budget, k + 1) >= SMALLEST_SHARE[budget.unit]
-    ):
-        k += 1
-    return k
+def points_to_measure(model: type[Model], request: SearchRequest) -> list[Settings]:
+    """Draw random points of a network's grid, whose speed decides the plan.
+
+    Within a budget these are all the candidates that it allows, with the defaults, {}, as first.
+    """
+    defaults, points = with_defaults(model, {}), grid(model)
+    others = [point for point in points if with_defaults(model, point) != defaults]
+    order = np.random.default_rng(request.seed).permutation(len(others))
+    if request.budget is None:
+        return [others[i] for i in order[:MEASURED]]
+    count = KEEP_ONE_IN ** request.budget.halvings(len(points))
+    return [{}, *(others[i] for i in order[: count - 1])]
 
 
-def share(budget: Budget, k: int) -> float:
-    """Compute what a trial of the first rung may cost, t."""
-    return budget.amount / (KEEP_ONE_IN**k * (k + SEEDS))
-
-
-def sample(model: type[Model], count: int, seed: int) -> list[Settings]:
-    """Draw random points of a network's grid, other than its defaults."""
-    defaults = with_defaults(model, {})
-    others = [point for point in grid(model) if with_defaults(model, point) != defaults]
-    order = np.random.default_rng(seed).permutation(len(others))
-    return [others[i] for i in order[:count]]
-
-
-def starting_candidates(model: type[Model], budget: Budget, seed: int) -> list[Settings]:
-    """Draw as many candidates as the budget allows: the defaults, {}, and a sample of the grid."""
-    count = KEEP_ONE_IN ** halvings(budget, len(grid(model)))
-    return [{}, *sample(model, count - 1, seed)]
-
-
-def halving_plan(
-    model: type[Model], budget: Budget, seed: int, points: list[Settings], speeds: list[Speed]
+def make_plan(
+    model: type[Model], request: SearchRequest, points: list[Settings], speeds: list[Speed]
 ) -> SearchPlan:
-    """Plan a search by successive halving among the starting candidates."""
-    base = with_defaults(model, {})
-    k = halvings(budget, len(points))
-    rungs = [Rung(KEEP_ONE_IN ** (k - i), 1, SHORT_EVALUATIONS) for i in range(k)]
-    rungs.append(Rung(1, SEEDS, base["evaluations"]))
+    """Plan a search by the speeds of points: halving among them, or the whole grid."""
+    mean = Speed(*np.mean([astuple(speed) for speed in speeds], 0).tolist())
+    whole_grid, budget = grid(model), request.budget
+    base = with_defaults(model, {} if budget else {"epochs": request.epochs})
+    if budget:
+        k = budget.halvings(len(points))
+        rungs = [Rung(KEEP_ONE_IN ** (k - i), 1, SHORT_EVALUATIONS) for i in range(k)]
+        rungs.append(Rung(1, SEEDS, base["evaluations"]))
+        shares = [budget.first_trial(k) * KEEP_ONE_IN**i for i in range(k + 1)]
+    else:
+        points, speeds = whole_grid, [mean] * len(whole_grid)
+        rungs, shares = [Rung(len(points), SEEDS, base["evaluations"])], [request.epochs]
     candidates = []
     for point, speed in zip(points, speeds, strict=True):
-        epochs = []
-        for i, rung in enumerate(rungs):
-            length = share(budget, k) * KEEP_ONE_IN**i
-            if budget.unit == "seconds":
-                length = speed.epochs_in(length, rung.evaluations)
-            epochs.append(float(f"{length:.4g}"))  # as good as any, and easier on the eye
-        with_defaults(model, {**point, "epochs": epochs[-1]})  # raises UserError if it cannot be
-        candidates.append(Candidate(point, epochs, trial_seconds(speed, epochs, rungs)))
-    return SearchPlan(
-        base, rungs, candidates, seed, len(grid(model)), mean_speed(speeds).evaluation
-    )
-
-
-def paper_plan(model: type[Model], epochs: float, seed: int, speeds: list[Speed]) -> SearchPlan:
-    """Plan the whole grid, each of its points with three seeds."""
-    base = with_defaults(model, {"epochs": epochs})
-    points = grid(model)
-    rungs = [Rung(len(points), SEEDS, base["evaluations"])]
-    speed = mean_speed(speeds)
-    seconds = trial_seconds(speed, [epochs], rungs)
-    candidates = [Candidate(point, [epochs], seconds) for point in points]
-    return SearchPlan(base, rungs, candidates, seed, len(points), speed.evaluation)
-
-
-def mean_speed(speeds: list[Speed]) -> Speed:
-    """Compute the mean of some speeds."""
-    return Speed(*np.mean([list(asdict(speed).values()) for speed in speeds], 0).tolist())
-
-
-def trial_seconds(speed: Speed, epochs: list[float], rungs: list[Rung]) -> list[float]:
-    """Estimate the seconds of a candidate's trials in each rung."""
-    pairs = zip(epochs, rungs, strict=True)
-    return [round(speed.trial(length, rung.evaluations), 1) for length, rung in pairs]
+        epochs, seconds = [], []
+        for share, rung in zip(shares, rungs, strict=True):
+            in_seconds = budget is not None and budget.unit == "seconds"
+            length = speed.epochs_in(share, rung.evaluations) if in_seconds else share
+            # Within a budget, four digits are as good as any, and easier on the eye.
+            epochs.append(float(f"{length:.4g}") if budget else length)
+            seconds.append(round(speed.trial(epochs[-1], rung.evaluations), 1))
+        candidates.append(Candidate(point, epochs, seconds))
+    return SearchPlan(base, rungs, candidates, request.seed, len(whole_grid), mean.evaluation)

@@ -11,7 +11,6 @@ from possibleworlds.paper import WORLDS
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.settings import RunSettings
 
-WITH_WORLDS = ("possibleworldnet", "guidedworldnet")
 LENGTH = ("epochs", "minutes", "evaluations", "validation_rows")
 QUICK_EPOCHS = {
     **{"linear-bow": 50.0, "mlp-bow": 50.0, "transformer": 4.0, "convnet": 12.0, "lstm": 15.0},
@@ -20,7 +19,6 @@ QUICK_EPOCHS = {
 }
 """What a core trains in a minute on 20,000 rows, by the pairs a second of docs/models.md (half a
 minute for bags of words, two for guided worlds)."""
-ONE_SIDED = ("linear-bow", "mlp-bow", "treenet")
 
 
 @dataclass(frozen=True)
@@ -104,17 +102,17 @@ def quick() -> Preset:
 
 def paper(budget: Budget) -> Preset:
     """The paper's sizes: a search for each benchmark, three seeds of the networks with worlds."""
-    pretrained = {model: read_run(SHIPPED / model) for model in WITH_WORLDS}
     runs = [
-        PlannedRun(model, run.flat_settings, data, SEEDS, is_result=True)
-        for (model, run), data in zip(pretrained.items(), ("data", "wide"), strict=True)
+        PlannedRun(model, read_run(SHIPPED / model).flat_settings, data, SEEDS, is_result=True)
+        for model, data in (("possibleworldnet", "data"), ("guidedworldnet", "wide"))
     ]
     short = {"epochs": 2.0, "evaluations": 12, "validation_rows": 2000}
     runs += [PlannedRun("possibleworldnet", {**short, "worlds": n}) for n in WORLDS]
     runs.append(PlannedRun("possibleworldnet", {**short, "permute_symbols": False}))
     runs += [PlannedRun("guidedworldnet", {**short, "permute_symbols": on}) for on in (True, False)]
-    runs += one_sided_runs({"epochs": 4.0}, ONE_SIDED)
-    searched = searched_networks()
+    runs += one_sided_runs({"epochs": 4.0}, ("linear-bow", "mlp-bow", "treenet"))
+    own = [name for name, entry in entries().items() if entry.path.startswith("possibleworlds.")]
+    searched = tuple(name for name in own if resolve(name).search_share)
     hours = budget.amount / 3600
     length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
     return Preset(
@@ -133,12 +131,6 @@ def paper(budget: Budget) -> Preset:
         "networks with worlds), four epochs for three networks that see one side.",
         searched,
     )
-
-
-def searched_networks() -> tuple[str, ...]:
-    """List the networks of this package whose settings are searched for."""
-    own = [name for name, entry in entries().items() if entry.path.startswith("possibleworlds.")]
-    return tuple(name for name in own if resolve(name).search_share)
 
 
 def naive(rows: int) -> tuple[Split, ...]:

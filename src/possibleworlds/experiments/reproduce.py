@@ -9,29 +9,27 @@ Whatever is done already is not done again, so the same command goes on after an
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from possibleworlds.data.files import data_files, fingerprint
-from possibleworlds.data.splits import generate_folder
+from possibleworlds.data.splits import Report, generate_folder
 from possibleworlds.data.verify import FileProblem, verify
 from possibleworlds.errors import UserError
-from possibleworlds.experiments import scheduler, sweep, trials
-from possibleworlds.experiments.grid import Budget
+from possibleworlds.experiments import trials
+from possibleworlds.experiments.grid import EPOCHS, Budget, SearchRequest
 from possibleworlds.experiments.presets import PlannedRun, Preset
+from possibleworlds.experiments.scheduler import Call, Scheduler, TimeLeft, ignore
 from possibleworlds.experiments.selection import SELECTED, SelectedRuns
-from possibleworlds.experiments.sweep import EPOCHS, Search, SearchRequest
-from possibleworlds.experiments.trials import TRIALS, ShowMeasured, Trial, read_result
+from possibleworlds.experiments.sweep import Search, plan_searches, run_searches
+from possibleworlds.experiments.trials import Result, ShowMeasured, Trial, read_result
 from possibleworlds.models.registry import resolve
-from possibleworlds.parallel import Log, Stop, StopRequestedError
-from possibleworlds.parallel.engines import Engine
+from possibleworlds.parallel import StopRequestedError
 from possibleworlds.storage import read_bounded, read_json, sha256, write_json, write_text
 
 REQUEST = "reproduce.json"
 
-ShowProgress = Callable[[str, int, int], None]
-"""What is told the name of something, and how much of it is done, of how much."""
 Show = Callable[[int, int, float], None]
 """What is told how many runs are done, of how many, and the seconds left."""
 
@@ -48,15 +46,20 @@ class Reproduction:
     """A preset at work in a folder."""
 
     def __init__(
-        self, preset: Preset, out: Path, tests: Sequence[Path], engine: Engine, stop: Stop, log: Log
+        self, preset: Preset, out: Path, tests: Sequence[Path], scheduler: Scheduler
     ) -> None:
-        self.preset, self.out, self.engine, self.stop, self.log = preset, out, engine, stop, log
+        self.preset, self.out, self.scheduler = preset, out, scheduler
         self.tests = [file for file in test_files(tests, preset) if file.stem != "train"]
         self.runs, self.data = out / "runs", out / "data"
+        self.fingerprints: dict[str, dict[str, str]] = {}
+        """The SHA-256 of what networks learn from, by folder."""
         self.trials: dict[str, tuple[PlannedRun, Trial]] = {}
         """The trials of the planned runs, by name."""
         self.checkpoints: dict[str, float] = {}
         """How much of each was done when it was planned here."""
+        self.expected: dict[str, float] = {}
+        """How many seconds each that is not done takes, from its start."""
+        self.searches: list[Search] = []
 
     def begin(self, request: dict[str, Any]) -> None:
         """Take the folder for a request, unless it is taken for another one."""
@@ -70,7 +73,7 @@ class Reproduction:
             listed = ", ".join(f"{key} {value}" for key, value in before.items() if value)
             raise UserError(f"{self.out} is for {listed}; choose another --out")
 
-    def make_data(self, progress: ShowProgress) -> None:
+    def make_data(self, progress: Report) -> None:
         """Generate and verify the data, pruned against what networks will be tested with.
 
         The trials on them are then known; which of these are results is recorded beside the runs.
@@ -78,6 +81,7 @@ class Reproduction:
         against = list(self.tests)
         for folder in self.preset.splits:
             files = self.make_folder(folder, against, progress)
+            self.fingerprints[folder] = fingerprint(self.out / folder)
             if folder == "data":
                 against += [file for file in files if file.stem != "train"]
         for planned in self.preset.runs:
@@ -86,20 +90,20 @@ class Reproduction:
         self.runs.mkdir(exist_ok=True)
         write_json(self.runs / SELECTED, asdict(SelectedRuns(results)))
 
-    def make_folder(self, folder: str, against: list[Path], progress: ShowProgress) -> list[Path]:
+    def make_folder(self, folder: str, against: list[Path], progress: Report) -> list[Path]:
         """Generate and verify the data of a folder, and list its files."""
         splits = self.preset.splits[folder]
         rows = {split.file: split.rows for split in splits}
 
         def generated(name: str, done: int, total: int) -> None:
             progress(f"{folder}/{name}", done, total)
-            if self.stop():
+            if self.scheduler.stop():
                 raise StopRequestedError
 
         def verified(path: Path, done: int) -> None:
             generated(f"{path.stem}, verified", done, rows[path.name])
 
-        out, workers = self.out / folder, self.engine.slots
+        out, workers = self.out / folder, self.scheduler.engine.slots
         generate_folder(out, splits, 0, workers, False, against, generated)
         files = data_files([out])
         content, mark = "".join(map(sha256, files)), self.out / f"{folder}.verified"
@@ -110,121 +114,99 @@ class Reproduction:
             write_text(mark, content)
         return files
 
-    @cached_property
-    def fingerprints(self) -> dict[str, dict[str, str]]:
-        """The SHA-256 of what networks learn from, by folder."""
-        return {folder: fingerprint(self.out / folder) for folder in self.preset.splits}
-
     def add(self, planned: PlannedRun) -> list[str]:
-        """Plan a run, and give the names of its trials, one for each seed."""
-        of_run = [
-            Trial(planned.model, planned.settings, seed, self.fingerprints[planned.data])
-            for seed in range(planned.seeds)
-        ]
+        """Plan a run, and give the names of its trials that are not done."""
         rows = next(s.rows for s in self.preset.splits[planned.data] if s.name == "train")
-        for trial in of_run:
+        names = []
+        for seed in range(planned.seeds):
+            data = self.fingerprints[planned.data]
+            trial = Trial(planned.model, planned.settings, seed, data)
             self.trials[trial.name] = planned, trial
             self.checkpoints[trial.name] = trials.fraction_done(self.runs, trial, rows)
-        return [trial.name for trial in of_run]
+            if read_result(self.runs, trial.name) is None:
+                names.append(trial.name)
+        return names
 
-    def expected_seconds(self, show: ShowMeasured = scheduler.ignore) -> dict[str, float]:
-        """Estimate how many seconds each planned run takes, from its start, that is not done."""
-        left = {n: run for n, (run, _) in self.trials.items() if not read_result(self.runs, n)}
-        candidates = {n: (r.model, [r.overrides], self.out / r.data) for n, r in left.items()}
-        speeds = trials.measure_all(candidates, self.engine, self.stop, self.log, show)
-        settings = {name: run.settings for name, run in left.items()}
-        return {
-            name: speeds[name][0].trial(of["epochs"], of["evaluations"])
-            for name, of in settings.items()
+    def measure(self, show: ShowMeasured = ignore) -> None:
+        """Estimate how many seconds each planned run takes that is not done."""
+        left = {n: of for n, of in self.trials.items() if not read_result(self.runs, n)}
+        candidates = [(r.model, r.overrides, self.out / r.data) for r, _ in left.values()]
+        speeds = trials.measure_all(candidates, self.scheduler, show)
+        self.expected = {
+            name: speed.trial(trial.settings["epochs"], trial.settings["evaluations"])
+            for (name, (_, trial)), speed in zip(left.items(), speeds, strict=True)
         }
 
-    def work_left(self, expected: dict[str, float]) -> list[float]:
-        """Estimate the seconds of one core of each planned run that is left."""
-        running = trials.running_trials(self.runs)
-        done = {**self.checkpoints, **{name: now.fraction for name, now in running.items()}}
-        return [seconds * (1 - done[name]) for name, seconds in expected.items()]
-
-    def label(self, name: str) -> str:
-        """Name a run by its settings, and its seed."""
-        planned, trial = self.trials[name]
-        return f"{planned.label} seed={trial.seed}"
-
-    def train(self, expected: dict[str, float], show: Show) -> None:
-        """Train the planned runs, longest first."""
-        left = dict(sorted(expected.items(), key=lambda item: -item[1]))
-        time_left = scheduler.TimeLeft()
-
-        def calls() -> Iterator[scheduler.Call]:
-            for name in left:
-                planned, trial = self.trials[name]
-                data, ended = self.out / planned.data, partial(on_end, name)
-                yield trials.trial_call(self.runs, trial, self.label(name), data, ended)
-
-        def on_end(name: str) -> None:
-            if result := read_result(self.runs, name):
-                del left[name]
-                self.log(f"{self.label(name)}: {result}")
-
-        def refresh() -> None:
-            slots, work = self.engine.slots, self.work_left(left)
-            seconds = time_left([[work]], slots, min(slots, len(left)))
-            show(len(expected) - len(left), len(expected), seconds)
-
-        scheduler.run(calls, self.engine, self.stop, self.log, refresh)
-
-    def plan_search(self, show: ShowMeasured = scheduler.ignore) -> list[Search]:
+    def plan_search(self, show: ShowMeasured = ignore) -> None:
         """Plan the search for the benchmark networks, which share its budget."""
         if not (budget := self.preset.budget):
-            return []
+            return
         shares = {model: resolve(model).search_share for model in self.preset.searched}
         unit = budget.amount / sum(shares.values())
         requests = {
             model: SearchRequest(Budget(unit * share, budget.unit), EPOCHS, 0)
             for model, share in shares.items()
         }
-        folder = self.out / "sweep"
-        engine, stop, log = self.engine, self.stop, self.log
-        return sweep.plan_searches(folder, requests, self.data, engine, stop, log, show)
+        sweep = self.out / "sweep"
+        self.searches = plan_searches(sweep, requests, self.data, self.scheduler, show)
 
-    def search(self, searches: list[Search], refresh: Callable[[], None]) -> None:
+    def search(self, refresh: Callable[[], None]) -> None:
         """Search, and evaluate what is selected."""
         own = [file for file in data_files([self.data]) if file.stem != "train"]
-        files = own + self.tests
-        sweep.run_searches(searches, self.data, files, self.engine, self.stop, self.log, refresh)
+        run_searches(self.searches, self.data, own + self.tests, self.scheduler, refresh)
 
-    def add_twins(self, searches: list[Search]) -> dict[str, float]:
-        """Plan a second run of what was selected, the other way as to symbol permutation.
-
-        Gives the expected seconds of those that are not done.
-        """
-        expected = {}
-        for search in searches:
+    def add_twins(self) -> None:
+        """Plan a second run of what was selected, the other way as to symbol permutation."""
+        for search in self.searches:
             if selection := search.selection():
                 settings = selection.settings
                 other = {**settings, "permute_symbols": not settings["permute_symbols"]}
                 for name in self.add(PlannedRun(search.model, other)):
-                    if read_result(self.runs, name) is None:
-                        expected[name] = search.plan.seconds_each(-1)
-        return expected
+                    self.expected[name] = search.plan.seconds_each(-1)
+
+    def work_left(self) -> list[float]:
+        """Estimate the seconds of one core of each planned run that is left."""
+        running = trials.running_trials(self.runs)
+        done = {**self.checkpoints, **{name: now.fraction for name, now in running.items()}}
+        return [seconds * (1 - done[name]) for name, seconds in self.expected.items()]
+
+    def train(self, show: Show) -> None:
+        """Train the planned runs, longest first."""
+        total, time_left = len(self.expected), TimeLeft()
+        self.expected = dict(sorted(self.expected.items(), key=lambda item: -item[1]))
+
+        def calls() -> Iterator[Call]:
+            for name in self.expected:
+                planned, trial = self.trials[name]
+                label = f"{planned.label} seed={trial.seed}"
+                ended = partial(on_result, name, label)
+                yield trials.trial_call(self.runs, trial, label, self.out / planned.data, ended)
+
+        def on_result(name: str, label: str, result: Result) -> None:
+            del self.expected[name]
+            self.scheduler.log(f"{label}: {result}")
+
+        def refresh() -> None:
+            slots, left = self.scheduler.engine.slots, len(self.expected)
+            show(total - left, total, time_left([[self.work_left()]], slots, min(slots, left)))
+
+        self.scheduler.run(calls, refresh)
 
     @property
     def test_folders(self) -> list[Path]:
         """The folders of the files to test with, besides our own."""
         return list(dict.fromkeys(file.parent for file in self.tests))
 
-    def failures(self, searches: list[Search]) -> list[str]:
+    def failures(self) -> list[str]:
         """Describe each run and search that failed, in a line."""
         lines = []
         for name in self.trials:
             result = read_result(self.runs, name)
             if not result or result.failure:
                 why = result.failure if result else "not finished"
-                lines.append(f"{self.runs / TRIALS / name} failed: {why}")
-        return lines + [
-            f"{search.model}: no trial of the search succeeded"
-            for search in searches
-            if not search.selection()
-        ]
+                lines.append(f"{self.runs / trials.TRIALS / name} failed: {why}")
+        failed = [search.model for search in self.searches if not search.selection()]
+        return lines + [f"{model}: no trial of the search succeeded" for model in failed]
 
 
 def test_files(folders: Sequence[Path], preset: Preset) -> list[Path]:

@@ -20,8 +20,6 @@ POLL_SECONDS = 0.5
 RETRY_SECONDS = 5.0
 """How long a call rests that has ended and is still left to be made: another process is at work on
 it, or a shared file system is late."""
-
-
 TRUSTED_SECONDS = 30.0
 """Of one core: for how long what was expected counts as much as what has been measured since."""
 
@@ -46,41 +44,45 @@ class Call:
     """How far the call has come that would be resumed."""
 
 
-def run(
-    calls: Callable[[], Iterable[Call]],
-    engine: Engine,
-    stop: Stop = lambda: False,
-    log: Log = ignore,
-    refresh: Callable[[], None] = ignore,
-) -> None:
-    """Make the calls that are left, as many at once as the engine can, until there are none."""
-    deaths: Counter[tuple[str, int]] = Counter()
-    resting: dict[str, float] = {}
-    running: dict[str, Call] = {}
-    try:
-        while left := list(calls()):
-            for call in left:
-                if len(running) >= engine.slots:
-                    break
-                if call.name not in running and resting.get(call.name, 0.0) <= time.monotonic():
-                    running[call.name] = call
-                    engine.submit(call.name, call.function, *call.arguments)
-            for name, outcome in engine.wait(POLL_SECONDS).items():
-                call = running.pop(name)
-                if not isinstance(outcome, WorkerDied):
-                    resting[name] = time.monotonic() + RETRY_SECONDS
-                    call.on_result(outcome)
-                    continue
-                death = name, call.checkpoint()
-                deaths[death] += 1
-                log(f"{call.label}: {outcome.reason}; at step {death[1]}")
-                if deaths[death] == MAX_DEATHS:
-                    call.on_failure(outcome.reason)
-            refresh()
-            if stop():
-                raise StopRequestedError
-    finally:
-        engine.stop()  # lets calls save their work, whatever the reason
+@dataclass
+class Scheduler:
+    """Makes calls on an engine, logs the deaths of workers, and ends when it is told to stop."""
+
+    engine: Engine
+    stop: Stop = lambda: False
+    log: Log = ignore
+
+    def run(
+        self, calls: Callable[[], Iterable[Call]], refresh: Callable[[], None] = ignore
+    ) -> None:
+        """Make the calls that are left, as many at once as the engine can, until there are none."""
+        deaths: Counter[tuple[str, int]] = Counter()
+        resting: dict[str, float] = {}
+        running: dict[str, Call] = {}
+        try:
+            while left := list(calls()):
+                for call in left:
+                    if len(running) >= self.engine.slots:
+                        break
+                    if call.name not in running and resting.get(call.name, 0.0) <= time.monotonic():
+                        running[call.name] = call
+                        self.engine.submit(call.name, call.function, *call.arguments)
+                for name, outcome in self.engine.wait(POLL_SECONDS).items():
+                    call = running.pop(name)
+                    if not isinstance(outcome, WorkerDied):
+                        resting[name] = time.monotonic() + RETRY_SECONDS
+                        call.on_result(outcome)
+                        continue
+                    death = name, call.checkpoint()
+                    deaths[death] += 1
+                    self.log(f"{call.label}: {outcome.reason}; at step {death[1]}")
+                    if deaths[death] == MAX_DEATHS:
+                        call.on_failure(outcome.reason)
+                refresh()
+                if self.stop():
+                    raise StopRequestedError
+        finally:
+            self.engine.stop()  # lets calls save their work, whatever the reason
 
 
 class TimeLeft:

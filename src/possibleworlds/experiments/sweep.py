@@ -10,60 +10,28 @@ processes can work on one sweep, end at any moment, and go on where it was left.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import possibleworlds
-from possibleworlds.data.files import (
-    TRAINING_FILES,
-    count_lines,
-    data_files,
-    fingerprint,
-    read_pairs,
-)
+from possibleworlds.data.files import TRAINING_FILES, count_lines, data_files, fingerprint, read
 from possibleworlds.errors import BusyError, UserError, quoted
-from possibleworlds.experiments import grid, scheduler, trials
-from possibleworlds.experiments.grid import SEEDS, Budget, SearchPlan, Settings
-from possibleworlds.experiments.scheduler import Call, ignore
+from possibleworlds.experiments import grid, trials
+from possibleworlds.experiments.grid import SearchPlan, SearchRequest, Settings
+from possibleworlds.experiments.scheduler import Call, Scheduler, ignore
 from possibleworlds.experiments.selection import SELECTED, SelectedRuns, rank_seeds, rank_settings
-from possibleworlds.experiments.trials import (
-    LOCKS,
-    TRIALS,
-    Result,
-    ShowMeasured,
-    Trial,
-    TrialProgress,
-    read_result,
-)
+from possibleworlds.experiments.trials import LOCKS, Result, ShowMeasured, Trial, TrialProgress
 from possibleworlds.models.registry import resolve
-from possibleworlds.parallel import Log, Stop, StopRequestedError
-from possibleworlds.parallel.engines import Engine
+from possibleworlds.parallel import Stop, StopRequestedError
 from possibleworlds.storage import acquire_lock, read_json, read_record, write_json
 from possibleworlds.training.evaluations import evaluation_key, pending_tasks
 
 SWEEP_FORMAT = 2
 SWEEP = "sweep.json"
 NETWORK_NAME = re.compile(r"[\w.:-]{1,100}")
-EPOCHS = 10.0
-"""The length of a trial of the whole grid, unless another one is set."""
-MEASURED = 9
-"""How many points of a whole grid are measured to estimate how long it will take."""
-
-
-@dataclass(frozen=True)
-class SearchRequest:
-    """How a network is to be searched: within a budget, or the whole grid."""
-
-    budget: Budget | None
-    epochs: float
-    """The length of a trial of the whole grid."""
-    seed: int
-
-    def __str__(self) -> str:
-        length = f"{self.budget.amount:g} {self.budget.unit}" if self.budget else "the paper's grid"
-        for_epochs = "" if self.budget else f", {self.epochs:g} epochs each"
-        return f"{length}{for_epochs}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -120,29 +88,25 @@ class Search:
 
     def start_rung(self, candidates: Sequence[int]) -> None:
         """Go to the next rung with these candidates."""
-        number = len(self.rungs)
-        of_rung = [
-            (i, Trial(self.model, self.plan.settings(i, number), self.plan.seed + seed, self.data))
-            for i in candidates
-            for seed in range(self.plan.rungs[number].seeds)
-        ]
-        self.rungs.append({trial.name: (i, trial) for i, trial in of_rung})
-        for name, (_, trial) in self.rungs[-1].items():
-            if not self.update(name):
-                self.checkpoints[name] = trials.fraction_done(self.sweep, trial, self.rows)
+        number, rung = len(self.rungs), {}
+        for candidate in candidates:
+            settings = self.plan.settings(candidate, number)
+            for seed in range(self.plan.rungs[number].seeds):
+                trial = Trial(self.model, settings, self.plan.seed + seed, self.data)
+                rung[trial.name] = candidate, trial
+                if result := trials.read_result(self.sweep, trial.name):
+                    self.results[trial.name] = result
+                else:
+                    self.checkpoints[trial.name] = trials.fraction_done(
+                        self.sweep, trial, self.rows
+                    )
+        self.rungs.append(rung)
 
-    def settings_of(self, rung: int, name: str) -> str:
+    def label(self, candidate: int, trial: Trial) -> str:
         """Name a trial by its settings other than the defaults, and its seed."""
-        candidate, trial = self.rungs[rung][name]
         overrides = self.plan.candidates[candidate].overrides
         changed = [f"{k}={v}" for k, v in overrides.items() if v != self.plan.base.get(k)]
         return f"{' '.join(changed) or 'defaults'} seed={trial.seed}"
-
-    def update(self, name: str) -> Result | None:
-        """Read how a trial ended, if it has."""
-        if name not in self.results and (result := read_result(self.sweep, name)):
-            self.results[name] = result
-        return self.results.get(name)
 
     def pending(self) -> list[Trial]:
         """List the trials to be run next; none when the search is over."""
@@ -186,7 +150,7 @@ class Search:
         validation = next(path for path in files if path.stem == "validate")
         rows = count_lines(validation)
         evaluated = (self.plan.base["validation_rows"] or rows) / rows
-        return SEEDS * self.plan.evaluation * size / (evaluated * validation.stat().st_size)
+        return grid.SEEDS * self.plan.evaluation * size / (evaluated * validation.stat().st_size)
 
     def work_left(self, running: Mapping[str, TrialProgress]) -> list[list[float]]:
         """Estimate the seconds of one core of each trial left, rung by rung."""
@@ -204,15 +168,16 @@ class Search:
         return [now, *later] if now or later else []
 
 
-def update_record(sweep: Path, stop: Stop, change: Callable[[SweepRecord], None]) -> None:
-    """Change sweep.json, which one process at a time may do."""
+@contextmanager
+def changing_record(sweep: Path, stop: Stop) -> Iterator[SweepRecord]:
+    """Hold sweep.json, which one process at a time may change, and store what has changed."""
     while not (lock := acquire_lock(sweep / LOCKS / "sweep")):
         if stop():
             raise StopRequestedError
     try:
         before = read_json(sweep / SWEEP)
         record = read_sweep(sweep) if before else SweepRecord({}, 0, {})
-        change(record)
+        yield record
         if asdict(record) != before:
             if lock.lost:
                 raise BusyError(f"{sweep}: another process has changed it; run this again")
@@ -256,66 +221,39 @@ def plan_searches(
     folder: Path,
     requests: dict[str, SearchRequest],
     data: Path,
-    engine: Engine,
-    stop: Stop = lambda: False,
-    log: Log = ignore,
+    scheduler: Scheduler,
     show: ShowMeasured = ignore,
 ) -> list[Search]:
     """Plan a search for each network that has none yet, store the plans, and give all searches."""
     hashes = fingerprint(data)
+    kinds = {model: resolve(model, trust=True) for model in requests}
     for model, request in requests.items():  # raises UserError before anything is written
-        grid.with_defaults(resolve(model, trust=True), {"epochs": request.epochs})
+        grid.with_defaults(kinds[model], {"epochs": request.epochs})
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror}") from None
-
-    def add_plans(record: SweepRecord) -> None:
+    with changing_record(folder, scheduler.stop) as record:
         if not record.data:
             record.data, record.rows = hashes, count_lines(data / TRAINING_FILES[0])
         if record.data != hashes:
             raise UserError(f"{folder} holds a sweep on other data than {data}")
-        for model, request in requests.items():
-            known = record.networks.get(model)
-            if known and known.request != request:
-                before = known.request
-                raise UserError(f"{folder} holds a sweep of {model} with {before}, not {request}")
-        new = {model: r for model, r in requests.items() if model not in record.networks}
-        for model, plan in make_plans(new, data, engine, stop, log, show).items():
+        for model, network in record.networks.items():
+            request = requests.get(model, network.request)
+            if network.request != request:
+                before = f"a sweep of {model} with {network.request}"
+                raise UserError(f"{folder} holds {before}, not {request}")
+        new = [model for model in requests if model not in record.networks]
+        points = {model: grid.points_to_measure(kinds[model], requests[model]) for model in new}
+        candidates = [(model, point, data) for model in new for point in points[model]]
+        if candidates:
+            scheduler.log(f"measuring the speed of {len(candidates)} settings")
+        speeds = iter(trials.measure_all(candidates, scheduler, show))
+        for model in new:
+            its_speeds = list(islice(speeds, len(points[model])))
+            plan = grid.make_plan(kinds[model], requests[model], points[model], its_speeds)
             record.networks[model] = NetworkRecord(requests[model], plan)
-
-    update_record(folder, stop, add_plans)
     return read_searches(folder, list(requests))
-
-
-def make_plans(
-    requests: dict[str, SearchRequest],
-    data: Path,
-    engine: Engine,
-    stop: Stop,
-    log: Log,
-    show: ShowMeasured,
-) -> dict[str, SearchPlan]:
-    """Make a plan for each network, by the speed that its candidates have here."""
-    points = {
-        model: grid.starting_candidates(resolve(model, trust=True), request.budget, request.seed)
-        if request.budget
-        else grid.sample(resolve(model, trust=True), MEASURED, request.seed)
-        for model, request in requests.items()
-    }
-    if points:
-        log(f"measuring the speed of {sum(map(len, points.values()))} settings")
-    candidates = {model: (model, settings, data) for model, settings in points.items()}
-    speeds = trials.measure_all(candidates, engine, stop, log, show)
-    plans = {}
-    for model, request in requests.items():
-        kind, budget, seed = resolve(model, trust=True), request.budget, request.seed
-        plans[model] = (
-            grid.halving_plan(kind, budget, seed, points[model], speeds[model])
-            if budget
-            else grid.paper_plan(kind, request.epochs, seed, speeds[model])
-        )
-    return plans
 
 
 def files_to_evaluate(data: Path, tests: Sequence[Path]) -> list[Path]:
@@ -326,8 +264,7 @@ def files_to_evaluate(data: Path, tests: Sequence[Path]) -> list[Path]:
         if files.setdefault(key, path) != path:
             raise UserError(f"{path} and {files[key]} are both called {key}")
     for path in files.values():
-        for _ in read_pairs(path):
-            pass
+        read(path)  # raises UserError if a line is wrong
     return [path for path in files.values() if path != data / TRAINING_FILES[0]]
 
 
@@ -335,51 +272,41 @@ def run_searches(
     searches: Sequence[Search],
     data: Path,
     files: Sequence[Path],
-    engine: Engine,
-    stop: Stop = lambda: False,
-    log: Log = ignore,
+    scheduler: Scheduler,
     refresh: Callable[[], None] = ignore,
 ) -> None:
     """Run the trials of all searches, record what is selected, and evaluate it on files."""
-    sweep = searches[0].sweep
-    failures: dict[str, str] = {}
+    sweep, failures = searches[0].sweep, dict[str, str]()
+    recorded: set[str] = set()
 
     def label(search: Search, name: str) -> str:
-        return f"{search.model} {search.settings_of(-1, name)}"
+        return f"{search.model} {search.label(*search.rungs[-1][name])}"
 
     def calls() -> Iterator[Call]:
         for search in searches:
-            for trial in search.pending():
-                ended = partial(on_end, search, trial.name)
+            pending = search.pending()
+            for trial in pending:
+                ended = partial(on_result, search, trial.name)
                 yield trials.trial_call(sweep, trial, label(search, trial.name), data, ended)
+            if pending:
+                continue
             selection = search.selection()
+            if search.model not in recorded:
+                with changing_record(sweep, scheduler.stop) as record:
+                    record.networks[search.model].selection = selection
+                recorded.add(search.model)
             for name in selection.seeds if selection else ():
-                if name not in failures and pending_tasks(sweep / TRIALS / name, files):
+                if name not in failures and pending_tasks(sweep / trials.TRIALS / name, files):
                     arguments = sweep, name, files, search.model
-                    failed = partial(failures.__setitem__, name)
                     # Another name than that of the training, which may have ended a moment ago.
-                    evaluate, of = trials.evaluate_trial, label(search, name)
-                    yield Call(f"{name}/", of, evaluate, arguments, on_failure=failed)
+                    task, of = f"{name}/", label(search, name)
+                    failed = partial(failures.__setitem__, name)
+                    yield Call(task, of, trials.evaluate_trial, arguments, on_failure=failed)
 
-    def on_end(search: Search, name: str) -> None:
-        if name not in search.results and (result := search.update(name)):
-            log(f"{label(search, name)}: {result}")
-            if not search.pending():
-                record_selections([search], stop)
+    def on_result(search: Search, name: str, result: Result) -> None:
+        search.results[name] = result
+        scheduler.log(f"{label(search, name)}: {result}")
 
-    record_selections(searches, stop)
-    scheduler.run(calls, engine, stop, log, refresh)
-    record_selections(searches, stop)  # of a search whose last trials another process ran
+    scheduler.run(calls, refresh)
     for name, reason in failures.items():
         raise UserError(f"{name} cannot be evaluated: {reason}")
-
-
-def record_selections(searches: Sequence[Search], stop: Stop) -> None:
-    """Put the selections of searches that are over into sweep.json."""
-
-    def select(record: SweepRecord) -> None:
-        for search in searches:
-            if not search.pending():
-                record.networks[search.model].selection = search.selection()
-
-    update_record(searches[0].sweep, stop, select)

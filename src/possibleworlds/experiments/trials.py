@@ -21,10 +21,9 @@ import torch
 from possibleworlds.data.files import TRAINING_FILES, fingerprint
 from possibleworlds.errors import BusyError, StorageError, UserError, named
 from possibleworlds.experiments.grid import Settings
-from possibleworlds.experiments.scheduler import Call, ignore, run
+from possibleworlds.experiments.scheduler import Call, Scheduler
 from possibleworlds.models.registry import resolve
-from possibleworlds.parallel import Log, Stop, StopRequestedError
-from possibleworlds.parallel.engines import Engine
+from possibleworlds.parallel import StopRequestedError
 from possibleworlds.records import from_json
 from possibleworlds.storage import acquire_lock, held_locks, read_record, write_json
 from possibleworlds.training.checkpoint import RUN, Metrics, read_run
@@ -133,21 +132,20 @@ def fraction_done(folder: Path, trial: Trial, rows: int) -> float:
 
 
 def trial_call(
-    folder: Path, trial: Trial, label: str, data: Path, on_end: Callable[[], None]
+    folder: Path, trial: Trial, label: str, data: Path, on_result: Callable[[Result], None]
 ) -> Call:
-    """Make the call that trains a trial, and tells when it has ended one way or another."""
+    """Make the call that trains a trial, and tells how it ended, if it has."""
 
-    def fail(reason: str) -> None:
+    def ended(_: Ending) -> None:
+        if result := read_result(folder, trial.name):
+            on_result(result)
+
+    def failed(reason: str) -> None:
         record_failure(folder, trial.name, reason)
-        on_end()
+        on_result(Result(failure=reason))
 
-    step = partial(step_reached, folder, trial.name)
-    arguments = folder, trial, data
-    return Call(trial.name, label, run_trial, arguments, lambda _: on_end(), fail, step)
-
-
-class LockLostError(Exception):
-    """Another process goes on with the trial, as this one stood still for too long."""
+    arguments, checkpoint = (folder, trial, data), partial(step_reached, folder, trial.name)
+    return Call(trial.name, label, run_trial, arguments, ended, failed, checkpoint)
 
 
 def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
@@ -160,8 +158,8 @@ def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
         return "busy"
 
     def on_step(trainer: Trainer) -> None:
-        if lock.lost:
-            raise LockLostError
+        if lock.lost:  # as this process stood still for too long
+            raise BusyError("another process goes on with the trial")
         now, fraction = trainer.progress, round(trainer.fraction_done, 4)
         lock.progress = asdict(TrialProgress(fraction, now.step, now.best_accuracy))
 
@@ -171,7 +169,7 @@ def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
             run_job(Job(trial.model, data, path, trial.settings, trial.seed, resume=True), on_step)
     except StopRequestedError:
         return "stopped"
-    except (LockLostError, BusyError):
+    except BusyError:
         return "busy"
     except StorageError:
         raise
@@ -209,37 +207,29 @@ def evaluate_trial(folder: Path, name: str, files: Sequence[Path], model: str) -
 
 
 def measure_all(
-    candidates: dict[str, tuple[str, list[Settings], Path]],
-    engine: Engine,
-    stop: Stop,
-    log: Log,
-    show: ShowMeasured = ignore,
-) -> dict[str, list[Speed]]:
-    """Measure candidates of networks on data, by any names, as many at once as the engine can.
+    candidates: Sequence[tuple[str, Settings, Path]], scheduler: Scheduler, show: ShowMeasured
+) -> list[Speed]:
+    """Measure networks with settings on data, as many at once as the engine can.
 
-    What cannot be measured is taken to be as fast as the others: its trials will say why.
+    What cannot be measured is taken to be as fast as the network's others: its trials will say why.
     """
-    pieces = {
-        f"{name} {number}": (model, settings, data)
-        for name, (model, points, data) in candidates.items()
-        for number, settings in enumerate(points)
-    }
-    speeds: dict[str, Speed | None] = {}
-
-    def fail(piece: str, _: str) -> None:
-        speeds[piece] = None
+    speeds: dict[int, Speed | None] = {}
 
     def calls() -> Iterator[Call]:
-        for piece in (piece for piece in pieces if piece not in speeds):
-            measured = partial(speeds.__setitem__, piece)
-            yield Call(piece, piece, measure, pieces[piece], measured, partial(fail, piece))
+        for number, candidate in enumerate(candidates):
+            if number not in speeds:
+                name = f"{candidate[0]} {number}"
+                ended = partial(keep, number)
+                yield Call(name, name, measure, candidate, on_result=ended, on_failure=ended)
 
-    if pieces:
-        show(0, len(pieces))  # the first takes longest, as processes have to start
-    run(calls, engine, stop, log, lambda: show(len(speeds), len(pieces)))
-    by_name = {
-        name: [speeds[f"{name} {number}"] for number in range(len(points))]
-        for name, (_, points, _) in candidates.items()
-    }
-    default = {name: next(filter(None, of), Speed()) for name, of in by_name.items()}
-    return {name: [speed or default[name] for speed in of] for name, of in by_name.items()}
+    def keep(number: int, outcome: Speed | str | None) -> None:
+        speeds[number] = outcome if isinstance(outcome, Speed) else None
+
+    if candidates:
+        show(0, len(candidates))  # the first takes longest, as processes have to start
+    scheduler.run(calls, lambda: show(len(speeds), len(candidates)))
+    measured = {candidates[i][0]: speed for i, speed in sorted(speeds.items())[::-1] if speed}
+    return [
+        speeds[number] or measured.get(model, Speed())
+        for number, (model, _, _) in enumerate(candidates)
+    ]

@@ -1,18 +1,21 @@
 """Data sets as batches: the rows of a 4-tuple stay together, under one symbol permutation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.alphabet import N_VARIABLES
+from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.sequences import Ints
 from possibleworlds.models.trees.forest import Device, Forest
 
+EVALUATION_SEED = 0
 MAX_LENGTH = 20_000
 """Symbols of a formula; trees are evaluated level by level, so that a deep one takes long."""
 NODES_AT_ONCE = 4000
@@ -79,3 +82,24 @@ class Dataset:
         for rows in np.split(order, cut):
             left, right = self.pairs.left[rows], self.pairs.right[rows]
             yield rows, Batch.of(self.forest, left, right, device=self.device)
+
+
+@torch.no_grad()
+def row_log_probabilities(
+    model: Model,
+    data: Dataset,
+    seed: int = EVALUATION_SEED,
+    progress: Callable[[int], None] = lambda _: None,
+    options: Options = DEFAULT_OPTIONS,
+) -> NDArray[np.float64]:
+    """Compute log P(no) and log P(yes) for each row, independently of the other rows."""
+    log_probs = np.empty((len(data), 2))
+    was_training = model.training
+    model.eval()
+    with torch.random.fork_rng(devices=[]):
+        for rows, batch in data.in_order_of_size():
+            torch.manual_seed(seed)
+            log_probs[rows] = model.log_probs(batch, options).double().cpu().numpy()
+            progress(len(rows))
+    model.train(was_training)
+    return log_probs

@@ -19,8 +19,7 @@ from possibleworlds.logic.formula import variables_of
 from possibleworlds.logic.truth import evaluate_bits
 from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
-from possibleworlds.training.batches import Dataset
-from possibleworlds.training.evaluation import EVALUATION_SEED
+from possibleworlds.training.batches import EVALUATION_SEED, Dataset
 
 Assignment = dict[str, bool]
 

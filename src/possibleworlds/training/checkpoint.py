@@ -8,6 +8,8 @@
 A checkpoint becomes valid by one atomic move, that of run.json: the files it names are complete
 before, and those of the checkpoint before are removed after. So a run can be killed at any moment,
 and weights, state and metrics always belong together. Nothing is ever unpickled.
+
+Only the functions about tensors import torch: a language model's results are kept like a run.
 """
 
 import json
@@ -15,22 +17,21 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor
+from typing import TYPE_CHECKING, Annotated, Any
 
 import possibleworlds
 from possibleworlds.errors import StorageError, UserError, quoted, reason, shortened
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.models import registry
-from possibleworlds.models.base import Model
 from possibleworlds.models.settings import LARGEST, make_settings
 from possibleworlds.records import Range, from_json
 from possibleworlds.storage import atomic_write, file_size, read_bounded, read_json, write_json
-from possibleworlds.training.settings import RunSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from possibleworlds.models.base import Model
+    from possibleworlds.training.settings import RunSettings
 
 RUN_FORMAT = 2
 RUN, METRICS = "run.json", "metrics.jsonl"
@@ -102,9 +103,11 @@ class RunRecord:
 
     @classmethod
     def new(
-        cls, model: str, settings: RunSettings, seed: int, data: dict[str, str], engine: str
+        cls, model: str, settings: "RunSettings", seed: int, data: dict[str, str], engine: str
     ) -> "RunRecord":
         """Describe a run before it is trained."""
+        import torch
+
         return cls(
             RUN_FORMAT,
             possibleworlds.__version__,
@@ -227,15 +230,19 @@ def copy_trained(run: Path, to: Path, accuracy: dict[str, dict[str, float]]) -> 
     replace(record, weights="model.safetensors", state=None, accuracy=accuracy).write(to)
 
 
-def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+def save_tensors(path: Path, tensors: "dict[str, Tensor]", metadata: dict[str, str]) -> None:
     """Write a safetensors file atomically."""
+    from safetensors.torch import save
+
     contiguous = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
     with atomic_write(path, binary=True) as file:
         file.write(save(contiguous, metadata))
 
 
-def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def load_tensors(path: Path) -> "tuple[dict[str, Tensor], dict[str, str]]":
     """Read the tensors and the metadata of a safetensors file."""
+    from safetensors import SafetensorError, safe_open
+
     try:
         if file_size(path) > MAX_TENSOR_BYTES:
             raise ValueError(f"it has more than {MAX_TENSOR_BYTES:,} bytes")
@@ -247,7 +254,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise UserError(f"{path} cannot be read: {reason(error)}") from None
 
 
-def unique_tensors(model: Model) -> dict[str, Tensor]:
+def unique_tensors(model: "Model") -> "dict[str, Tensor]":
     """Collect the weights and persistent buffers of a network, tied ones by their first name."""
     tensors: dict[str, Tensor] = {}
     identities: set[int] = set()
@@ -258,7 +265,7 @@ def unique_tensors(model: Model) -> dict[str, Tensor]:
     return tensors
 
 
-def check_fit(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
+def check_fit(model: "Model", tensors: "dict[str, Tensor]", path: Path) -> None:
     """Raise UserError if tensors have other names or shapes than those of a network."""
     expected = {name: tuple(tensor.shape) for name, tensor in unique_tensors(model).items()}
     stored = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
@@ -268,12 +275,16 @@ def check_fit(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
             raise UserError(f"{path}: {shortened(name)} is {theirs} where the network has {ours}")
 
 
-def load_model(folder: Path, model_class: type[Model] | None = None, trust: bool = False) -> Model:
+def load_model(
+    folder: Path, model_class: "type[Model] | None" = None, trust: bool = False
+) -> "Model":
     """Load the network of a run, with the weights of its best validation step.
 
     Its class is the one given, or the registered one that run.json names. Another class that
     run.json names is imported only if the folder is trusted, as that runs its code.
     """
+    import torch
+
     record = read_run(folder)
     if record.weights is None:
         raise UserError(f"{folder} has no weights yet: its first evaluation is still to come")

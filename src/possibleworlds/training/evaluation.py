@@ -1,21 +1,16 @@
-"""The accuracy of a network on a data set, in total and by size of the pairs."""
+"""The accuracy of a network on a data set, in total and by size of the pairs. No torch."""
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.display import html_table
-from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
 from possibleworlds.records import from_json
-from possibleworlds.training.batches import Dataset
 
-EVALUATION_SEED = 0
 OPERATORS_PER_BIN = 5
 
 
@@ -97,24 +92,3 @@ def by_value(right: NDArray[np.bool_], values: NDArray[np.int64], width: int) ->
         name = f"{low}" if width == 1 else f"{low}-{low + width - 1}"
         bins[name] = Bin(len(inside), float(inside.mean()))
     return bins
-
-
-@torch.no_grad()
-def row_log_probabilities(
-    model: Model,
-    data: Dataset,
-    seed: int = EVALUATION_SEED,
-    progress: Callable[[int], None] = lambda _: None,
-    options: Options = DEFAULT_OPTIONS,
-) -> NDArray[np.float64]:
-    """Compute log P(no) and log P(yes) for each row, independently of the other rows."""
-    log_probs = np.empty((len(data), 2))
-    was_training = model.training
-    model.eval()
-    with torch.random.fork_rng(devices=[]):
-        for rows, batch in data.in_order_of_size():
-            torch.manual_seed(seed)
-            log_probs[rows] = model.log_probs(batch, options).double().cpu().numpy()
-            progress(len(rows))
-    model.train(was_training)
-    return log_probs

@@ -9,20 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
 from possibleworlds.data.files import read
 from possibleworlds.errors import UserError, quoted
-from possibleworlds.models.base import Model
 from possibleworlds.models.settings import LARGEST
 from possibleworlds.records import Range, from_json
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
-from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import load_model
 from possibleworlds.training.evaluation import Evaluation
-from possibleworlds.training.predictor import Network
+
+if TYPE_CHECKING:
+    from possibleworlds.models.base import Model
+    from possibleworlds.training.batches import Dataset
 
 EVALUATION = "evaluation.json"
 MOST_ERRORS = 10
@@ -103,13 +104,17 @@ digest = cache(sha256)
 
 
 @cache
-def cached_dataset(file: Path) -> Dataset:
+def cached_dataset(file: Path) -> "Dataset":
     """Read a file, once for all networks."""
+    from possibleworlds.training.batches import Dataset
+
     return Dataset(read(file))
 
 
-def evaluate_task(task: EvaluationTask, model: type[Model] | None = None) -> dict[str, Any]:
+def evaluate_task(task: EvaluationTask, model: "type[Model] | None" = None) -> dict[str, Any]:
     """Evaluate a run on a file; its network is a registered one unless the class is given."""
+    from possibleworlds.training.predictor import Network
+
     data = cached_dataset(task.file)
     network = Network(load_model(task.run, model))
     right = network.predict(data, worlds=task.worlds) == data.pairs.label

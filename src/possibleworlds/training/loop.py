@@ -16,7 +16,7 @@ from possibleworlds.models import Batch, Model
 from possibleworlds.models.base import Options
 from possibleworlds.records import from_json
 from possibleworlds.training import checkpoint
-from possibleworlds.training.batches import Dataset
+from possibleworlds.training.batches import Dataset, row_log_probabilities
 from possibleworlds.training.checkpoint import (
     Count,
     Fraction,
@@ -25,7 +25,6 @@ from possibleworlds.training.checkpoint import (
     Positive,
     RunRecord,
 )
-from possibleworlds.training.evaluation import row_log_probabilities
 from possibleworlds.training.settings import TrainingSettings
 
 ALIGNMENT = 16

@@ -15,9 +15,9 @@ from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.models.base import Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training import certificate
-from possibleworlds.training.batches import Dataset
+from possibleworlds.training.batches import EVALUATION_SEED, Dataset, row_log_probabilities
 from possibleworlds.training.checkpoint import find_run, load_model
-from possibleworlds.training.evaluation import EVALUATION_SEED, Evaluation, row_log_probabilities
+from possibleworlds.training.evaluation import Evaluation
 from possibleworlds.training.loop import single_thread
 
 FormulaLike = Formula | str
