@@ -1,6 +1,7 @@
 """The commands `sweep`, `reproduce` and `report`."""
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -161,16 +162,16 @@ def report(
         possibleworlds report treenet lstm --out report --data data --evaluate
     """
     from possibleworlds.cli import progress
-    from possibleworlds.report.material import ReportRequest
+    from possibleworlds.report.material import Material
 
     words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     words += [word for folder in data or [] for word in ("--data", str(folder))]
     runs = [pretrained_copy(folder, out) or folder for folder in folders]
-    request = ReportRequest(runs, data or [], shlex.join(words))
+    read = partial(Material, runs, data or [], shlex.join(words))
     if evaluate:
         with console.stoppable("the same command, given again, continues") as stop:
-            progress.evaluate_runs(request, workers, stop)
-    console.log(f"written: {progress.write_pages(request, out)}")
+            progress.evaluate_runs(read(), workers, stop)
+    console.log(f"written: {progress.write_pages(read(), out)}")
 
 
 def pretrained_copy(folder: Path, out: Path) -> Path | None:
