@@ -213,7 +213,7 @@ def draw_curves(rows: dict[str, Any]) -> None:
     from pages import FIGURES
 
     families = {
-        "bags of words, convolution, attention": ("bow", "convnet", "transformer"),
+        "bags, convolution, attention": ("bow", "convnet", "transformer"),
         "recurrent": ("lstm", "bilstm", "traversal"),
         "trees and graphs": ("treenet", "treelstm", "topdownnet", "graphnet"),
         "worlds": ("worldnet",),
@@ -226,18 +226,14 @@ def draw_curves(rows: dict[str, Any]) -> None:
         return  # too early
     figure, axes = plt.subplots(1, 4, figsize=(12, 3.6), sharey=True, layout="constrained")
     for axis, (family, names) in zip(axes, panels.items(), strict=True):
-        for name in names:
+        for name in sorted(names, key=lambda name: -rows[name]["seeds"]["0"]["curve"][-1][1]):
             row = rows[name]
             curves = [one["curve"] for one in row["seeds"].values()]
             epochs = [float(row["settings"]["epochs"]) * s / curves[0][-1][0] for s, _ in curves[0]]
             values = [100 * mean(curve[i][1] for curve in curves) for i in range(len(curves[0]))]
-            (line,) = axis.plot(epochs, values, "o-", markersize=2.5, linewidth=1.2)
-            axis.annotate(
-                name, (epochs[-1], values[-1]), (3, 0), textcoords="offset points",
-                color=line.get_color(), fontsize=7, va="center", annotation_clip=False,
-            )  # fmt: skip
+            axis.plot(epochs, values, "o-", markersize=2.5, linewidth=1.2, label=name)
+        axis.legend(frameon=False, fontsize=8)
         axis.set(title=family, xlabel="epochs")
-        axis.margins(x=0.3)
         axis.set_xlim(left=0)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("our validation data, % right")
