@@ -134,9 +134,9 @@ def read_values(text: str, item: Item) -> Values:
             truth = bool(IS_TRUE.match(value))
             contradictory |= assignment.setdefault(known, truth) != truth
             contradictory |= bool(match["again"] and bool(IS_TRUE.match(match["again"])) != truth)
-    before, given, rest = pattern.sub("\0", text).partition("\0")
+    before, mark, rest = pattern.sub("\0", text).partition("\0")
     stated = (
-        bool(given and BETWEEN.match(rest))
+        bool(mark and BETWEEN.match(rest))
         and bool(BEFORE.match(before) or states(before))
         and not DENIAL.search(before)
     )
@@ -156,16 +156,16 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
     _, one = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
     text = without_tables(plain(text)).strip()
     first, _, others = text.partition("\n")
-    given, reason = split_reason(first, item)
-    values = read_values(given, item)
+    listing, reason = split_reason(first, item)
+    values = read_values(listing, item)
     if len(values.assignment) == len(item.variables):
         again = read_values(split_reason(others, item)[0], item)
         if again.stated and len(again.assignment) == len(values.assignment):
             differs = again.contradictory or again.assignment != values.assignment
             values = Values(values.assignment, values.stated, values.contradictory or differs)
     else:
-        given, reason = split_reason(text, item)
-        values = read_values(given, item)
+        listing, reason = split_reason(text, item)
+        values = read_values(listing, item)
         reason, _, others = reason.strip().partition("\n")
     reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{plain(after)}"))
     denied = bool(
@@ -186,10 +186,10 @@ def without_tables(text: str) -> str:
     >>> without_tables("| p | q |\\n|---|---|\\n| T | F |")
     'p = T, q = F'
     """
-    return TABLE.sub(lambda table: listed(table[0]), text)
+    return TABLE.sub(lambda table: table_as_list(table[0]), text)
 
 
-def listed(table: str) -> str:
+def table_as_list(table: str) -> str:
     """Write a table as a list of values; as it is, if it is of another shape."""
     rows = [[cell.strip() for cell in row.strip(" \t|").split("|")] for row in table.splitlines()]
     if len(rows) < 3 or any(cell.strip(" :-") for cell in rows[1]):

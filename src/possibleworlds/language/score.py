@@ -173,7 +173,7 @@ INTRODUCED = re.compile(
     re.IGNORECASE,
 )
 WRAPPED = re.compile(r"\A\\[(\[]|\\[)\]](?=\.?\Z)")
-REASON_AFTER = re.compile(
+CONCLUSION_REASON = re.compile(
     r"(?:[,;.–—]|(?=\())\s*(?:\(\s*)?(?:since|because|as|which|this|it\s+follows|follows|from|by)\b",
     re.IGNORECASE,
 )
@@ -184,7 +184,7 @@ def read_conclusion(text: str, item: Item) -> Formula | None:
     """Read a formula, with or without what is usually written around it."""
     text = WRAPPED.sub("", INTRODUCED.sub("", plain(text).strip("`*$ \t\n✅✔✓☑")))
     candidates = [text, text.rstrip("."), text.strip("\"'")]
-    reason = REASON_AFTER.search(text)
+    reason = CONCLUSION_REASON.search(text)
     if reason and not DENIAL.search(text, reason.start()):
         candidates.append(text[: reason.start()])
     for candidate in candidates:

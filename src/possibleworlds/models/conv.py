@@ -110,8 +110,6 @@ class ConvNet(Model):
         'Kalchbrenner et al. 2014, "A Convolutional Neural Network for Modelling Sentences"'
     )
     settings_class: ClassVar[type] = ConvNetSettings
-    # Unpermuted at first: permuted symbols alone keep it at chance for ten epochs and more.
-    training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"pooling"})
     search_space: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_GRID,
