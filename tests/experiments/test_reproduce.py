@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from possibleworlds.models.registry import names, resolve
 from possibleworlds.paper import TABLE_2
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.parallel.engines import LocalEngine
-from possibleworlds.report.material import Material
+from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
 from tests.conftest import started, wait_for_file
 from tests.experiments.conftest import command
@@ -47,9 +46,9 @@ def finish(work: Reproduction) -> dict[str, bytes]:
 
 
 def report(work: Reproduction) -> None:
-    read = partial(Material, [work.out], work.test_folders, "the command", work.preset.note)
-    evaluate_tasks(pending_evaluations(read()), 2, lambda: False, lambda _: None)
-    write_report(read(), work.out / "report", lambda _: None)
+    request = ReportRequest([work.out], work.test_folders, "the command", work.preset.note)
+    evaluate_tasks(pending_evaluations(Material(request)), 2, lambda: False, lambda _: None)
+    write_report(request, work.out / "report", lambda _: None)
 
 
 @pytest.fixture(scope="module")

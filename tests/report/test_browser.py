@@ -8,7 +8,7 @@ import pytest
 
 from possibleworlds.report.report import write_report
 from tests.playground.browser import axe
-from tests.report.test_report import make_run, material_in, silent
+from tests.report.test_report import make_run, request, silent
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 ACCURACIES = {"linear-bow": 0.52, "lstm": 0.6, "treenet": 0.71, "possibleworldnet": 0.97}
@@ -20,7 +20,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for model, accuracy in ACCURACIES.items():
         tests = {f"data/{split}": accuracy for split in ("test_easy", "test_hard", "test_big")}
         make_run(folder / "runs" / model, model, validation=accuracy, tests=tests, worlds=4)
-    return write_report(material_in(folder / "runs"), folder / "out", silent)
+    return write_report(request(folder / "runs"), folder / "out", silent)
 
 
 @pytest.fixture(params=[(size, scheme) for size in SIZES for scheme in ("light", "dark")])

@@ -27,21 +27,15 @@ from possibleworlds.experiments.grid import Candidate, Rung, SearchPlan
 from possibleworlds.logic.alphabet import LETTERS, OPERATORS
 from possibleworlds.models.registry import resolve
 from possibleworlds.paper import TABLE_1, TABLE_2
-from possibleworlds.report import comparisons, figures, results, worlds
+from possibleworlds.report import comparisons, figures, results, sizes, worlds
 from possibleworlds.report import page as pages
+from possibleworlds.report import runs as report_runs
 from possibleworlds.report.cells import table
-from possibleworlds.report.comparisons import SizeBin
-from possibleworlds.report.material import (
-    CurvePoint,
-    Material,
-    Run,
-    find_runs,
-    permutation_pairs,
-    select,
-    worlds_series,
-)
+from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
-from possibleworlds.report.results import results_section, results_table
+from possibleworlds.report.results import ResultRow, result_row, results_table
+from possibleworlds.report.runs import CurvePoint, Run, find_runs, select
+from possibleworlds.report.sizes import SizeBin
 from possibleworlds.report.summary import summarise
 from possibleworlds.training.checkpoint import RUN_FORMAT
 from possibleworlds.training.evaluations import (
@@ -120,20 +114,20 @@ def cells(table: pages.Table, network: str) -> dict[str, pages.Cell]:
 
 
 def runs_in(folder: Path) -> list[Run]:
-    return find_runs([folder], {})[0]
+    return find_runs([folder])[0]
 
 
-def results_in(folder: Path) -> list[pages.Row]:
-    rows, _ = results_section(material_in(folder), [])
-    return list(rows)
+def results_in(folder: Path) -> list[ResultRow]:
+    material = Material(request(folder))
+    return [result_row(group, material) for group in material.groups]
 
 
 def silent(_: str) -> None:
     pass
 
 
-def material_in(*folders: Path, data: tuple[Path, ...] = ()) -> Material:
-    return Material(folders, data, "possibleworlds report RUNS --out OUT")
+def request(*folders: Path, data: tuple[Path, ...] = ()) -> ReportRequest:
+    return ReportRequest(list(folders), list(data), "possibleworlds report RUNS --out OUT")
 
 
 def test_mean_spread_best_and_cost_over_seeds(tmp_path: Path) -> None:
@@ -237,19 +231,20 @@ def test_one_sided_runs_and_other_data_stand_apart(tmp_path: Path) -> None:
     make_run(tmp_path / "both", validation=0.6)
     make_run(tmp_path / "left", validation=0.9, side="left")
     make_run(tmp_path / "naive", validation=0.9, data="e")
-    assert [row["trained_on"] for row in results_in(tmp_path)] == ["data dddddddd", "data eeeeeeee"]
-    page = write_report(material_in(tmp_path), tmp_path / "out", silent).read_text()
+    trained_on = [row.trained_on for row in results_in(tmp_path)]
+    assert trained_on == ["data dddddddd", "data eeeeeeee"]
+    page = write_report(request(tmp_path), tmp_path / "out", silent).read_text()
     assert "<small>trained on data eeeeeeee</small>" in page
-    (row,), _ = comparisons.one_sided_section(material_in(tmp_path))
-    assert (row["side"], row["validation"].mean) == ("left", 0.9)
+    (row,) = comparisons.one_sided_rows(Material(request(tmp_path)))
+    assert (row.side, row.validation.mean) == ("left", 0.9)
 
 
 def test_a_run_given_twice_or_copied_counts_once(tmp_path: Path) -> None:
     make_run(tmp_path / "a")
     make_run(tmp_path / "copy")
-    runs, _ = find_runs([tmp_path, tmp_path / "a"], {})
+    runs, _ = find_runs([tmp_path, tmp_path / "a"])
     make_run(tmp_path / "b" / "unfinished", finished=False)
-    assert len(find_runs([tmp_path, tmp_path / "b"], {})[1]) == 1
+    assert len(find_runs([tmp_path, tmp_path / "b"])[1]) == 1
     (group,) = select(runs)
     assert len(runs) == 2
     assert len(group.runs) == 1
@@ -270,13 +265,13 @@ def test_symbol_permutation_compares_runs_that_differ_in_nothing_else(tmp_path: 
     )
     make_run(tmp_path / "alone", "lstm", permute_symbols=False)
     make_run(tmp_path / "other", "lstm", size=32)
-    (pair,) = permutation_pairs(runs_in(tmp_path))
+    (pair,) = report_runs.permutation_pairs(runs_in(tmp_path))
     row = comparisons.permutation_row(*pair)
-    assert row["model"] == "treenet"
-    assert row["gain"] == pytest.approx(0.1)
-    (gain,) = row["gain_on_tests"].values()
-    assert gain["difference"] == pytest.approx(0.05)
-    assert gain["half_width"] == pytest.approx(1.96 * ((0.75 * 0.25 + 0.7 * 0.3) / 100) ** 0.5)
+    assert row.model == "treenet"
+    assert row.gain == pytest.approx(0.1)
+    (gain,) = row.gain_on_tests.values()
+    assert gain.difference == pytest.approx(0.05)
+    assert gain.half_width == pytest.approx(1.96 * ((0.75 * 0.25 + 0.7 * 0.3) / 100) ** 0.5)
 
 
 def test_worlds_in_training_and_in_evaluation(tmp_path: Path) -> None:
@@ -292,15 +287,11 @@ def test_worlds_in_training_and_in_evaluation(tmp_path: Path) -> None:
         epochs=9.0,
     )
     runs = runs_in(tmp_path)
-    series = worlds_series(runs)
-    assert [group.settings["worlds"] for group in series] == [4, 16, 256]
-    assert (series[0].curve[1].step, series[0].curve[1].validation) == (200, 0.504)
-    numbers, _ = worlds.worlds_section(material_in(tmp_path))
-    assert [row["worlds"] for row in numbers["in_training"]] == [4, 16, 256]
-    assert numbers["in_training"][0]["points"] == series[0].curve
+    series = worlds.worlds_in_training(report_runs.worlds_series(runs))
+    assert [row.worlds for row in series] == [4, 16, 256]
+    assert (series[0].points[1].step, series[0].points[1].validation) == (200, 0.504)
     (group,) = select(runs)
-    evaluated = group.accuracy_by_worlds
-    assert numbers["in_evaluation"] == evaluated
+    evaluated = worlds.worlds_in_evaluation(group)
     assert {n: value.mean for n, value in evaluated["data/validate"].items()} == {4: 0.6, 64: 0.9}
     assert list(evaluated) == ["data/validate"]
     assert list(group.accuracy_by_source["data"]) == ["validate", "test_easy"]
@@ -310,26 +301,24 @@ def test_worlds_without_learning_curves(tmp_path: Path) -> None:
     for count in (4, 16):
         run = make_run(tmp_path / f"w{count}", "possibleworldnet", worlds=count)
         (run / "metrics.jsonl").write_text("")
-    text = (
-        write_report(material_in(tmp_path), tmp_path / "out", silent).with_suffix(".md").read_text()
-    )
-    assert "| 16 |  | 70.0 |  | 30 s |" in text
+    page = write_report(request(tmp_path), tmp_path / "out", silent)
+    assert "| 16 |  | 70.0 |  | 30 s |" in page.with_suffix(".md").read_text()
 
 
 def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:
     make_run(tmp_path / "a", tests={"data/test_easy": 0.5, "data/test_hard": 0.7})
-    (row,), _ = comparisons.size_section(material_in(tmp_path))
-    assert row["bins"]["variables"] == [SizeBin(3, 3, 200, pytest.approx(0.6))]
+    (row,) = sizes.size_rows(select(runs_in(tmp_path)))
+    assert row.bins["variables"] == [SizeBin(3, 3, 200, pytest.approx(0.6))]
     # A size that a run has a single pair of, in another file of the same name.
     other = make_run(tmp_path / "b", seed=1, tests={"data/test_easy": 0.5, "data/test_hard": 0.7})
     stored = json.loads((other / "evaluation.json").read_text())
     stored["data/test_easy"]["by_variables"] = {"9": {"rows": 1, "accuracy": 1.0}}
     (other / "evaluation.json").write_text(json.dumps(stored))
-    (row,), _ = comparisons.size_section(material_in(tmp_path))
-    assert [(part.label, part.rows) for part in row["bins"]["variables"]] == [("3", 150), ("9", 1)]
-    write_report(material_in(tmp_path), tmp_path / "out", silent)
+    (row,) = sizes.size_rows(select(runs_in(tmp_path)))
+    assert [(part.label, part.rows) for part in row.bins["variables"]] == [("3", 150), ("9", 1)]
+    write_report(request(tmp_path), tmp_path / "out", silent)
     bins = [SizeBin(3, 3, 1, 1.0), SizeBin(4, 4, 3, 0.0)]
-    assert comparisons.merge_bins(bins, 5) == [SizeBin(3, 4, 4, 0.25)]
+    assert sizes.merge_bins(bins, 5) == [SizeBin(3, 4, 4, 0.25)]
 
 
 @pytest.fixture(scope="module")
@@ -355,10 +344,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def report(trained: Path) -> Path:
-    data = (trained / "data", trained / "naive")
-    pending = pending_evaluations(material_in(trained / "runs", data=data))
-    evaluate_tasks(pending, 2, lambda: False, lambda _: None)
-    return write_report(material_in(trained / "runs", data=data), trained / "report", silent).parent
+    about = request(trained / "runs", data=(trained / "data", trained / "naive"))
+    evaluate_tasks(pending_evaluations(Material(about)), 2, lambda: False, lambda _: None)
+    return write_report(about, trained / "report", silent).parent
 
 
 def test_evaluations_are_kept_and_not_repeated(trained: Path, report: Path) -> None:
@@ -382,8 +370,8 @@ def test_evaluations_on_files_that_have_changed_do_not_count(tmp_path: Path) -> 
         evaluation["sha256"] = "of another file"
     (run / "evaluation.json").write_text(json.dumps(stored))
     generate_folder(tmp_path / "data", free_splits(80, (1, 3), (1, 3), "fourtuples"), seed=0)
-    about = material_in(tmp_path / "runs", data=(tmp_path / "data",))
-    assert about.runs[0].evaluations.keys() == {"other/test_easy"}
+    about = request(tmp_path / "runs", data=(tmp_path / "data",))
+    assert Material(about).runs[0].evaluations.keys() == {"other/test_easy"}
 
 
 def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -392,15 +380,13 @@ def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:
     for folder, seed in zip(folders, (0, 0, 1), strict=True):
         folder.parent.mkdir()
         generate_folder(folder, free_splits(80, (1, 3), (1, 3), "fourtuples"), seed)
-    assert len(material_in(tmp_path / "runs", data=tuple(folders[:2])).test_folders) == 2
+    assert len(Material(request(tmp_path / "runs", data=tuple(folders[:2]))).test_folders) == 2
     with pytest.raises(UserError, match="differ and are both called data/"):
-        material_in(tmp_path / "runs", data=tuple(folders))
+        Material(request(tmp_path / "runs", data=tuple(folders)))
 
 
 def test_any_files_can_be_drawn() -> None:
-    rows = [
-        {"file": f"folder-{i}\x01", "count": 1, "sampling": 0.5, "network": None} for i in range(21)
-    ]
+    rows = [worlds.SamplingRow(f"folder-{i}\x01", 1, 0.5, None, 0.5, None) for i in range(21)]
     drawings = worlds.draw_sampling(rows)
     assert "folder-20" in drawings[20]
     tree = ElementTree.fromstring(pages.Picture("sampling", "", drawings).svg())
@@ -536,7 +522,7 @@ def test_every_evaluation_can_be_repeated(report: Path) -> None:
 def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a")
     make_run(tmp_path / "runs" / "b", "lstm", finished=False)
-    write_report(material_in(tmp_path / "runs"), tmp_path / "out", silent)
+    write_report(request(tmp_path / "runs"), tmp_path / "out", silent)
     text = (tmp_path / "out" / "report.md").read_text()
     assert "possibleworlds report RUNS --out OUT --data DATA --evaluate" in text
     assert text.count("\nNo ") == 9
@@ -550,7 +536,7 @@ def test_same_runs_same_report(tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "a", tests={"data/test_easy": 0.7})
     pages_written = []
     for out in ("one", "two"):
-        write_report(material_in(tmp_path / "runs"), tmp_path / out, silent)
+        write_report(request(tmp_path / "runs"), tmp_path / out, silent)
         pages_written.append((tmp_path / out / "report.html").read_bytes())
     assert pages_written[0] == pages_written[1]
 
@@ -564,7 +550,7 @@ def test_text_from_elsewhere_cannot_break_the_page() -> None:
         table([HOSTILE, "|"], [[pages.Cell(HOSTILE), pages.Cell("a|b & c", bold=True)]]),
         pages.Code(HOSTILE, f"{HOSTILE}\n```\n<script>"),
         pages.code(HOSTILE),
-        pages.Picture("x", HOSTILE, [figures.draw_panel(HOSTILE, [], axis, axis)]),
+        pages.Picture("x", HOSTILE, [figures.Panel(axis, axis).draw(HOSTILE, [])]),
     ]
     page = pages.to_html("t", {"A": parts})
     assert "<img src=x" not in page
@@ -686,7 +672,7 @@ def broken_sweep(folder: Path) -> None:
 def test_bad_input_is_one_line(prepare: Any, message: str, tmp_path: Path) -> None:
     prepare(tmp_path / "runs")
     with pytest.raises(UserError, match=message) as caught:
-        write_report(material_in(tmp_path / "runs"), tmp_path / "out", silent)
+        write_report(request(tmp_path / "runs"), tmp_path / "out", silent)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -704,7 +690,7 @@ def test_hostile_names_never_become_markup(tmp_path: Path) -> None:
         models = ("</script><script>alert(1)//", "possibleworldnet")
         make_run(folder / f"{name}-{i}", models[i], tests=tests, worlds=count, **settings)
     make_run(folder / "unfinished" / name, finished=False)
-    about = material_in(folder, data=(folder / f"{name}-data",))
+    about = request(folder, data=(folder / f"{name}-data",))
     out = write_report(about, tmp_path / "out", silent).parent
     page = (out / "report.html").read_text()
     parsed = Tags(page)
@@ -721,7 +707,7 @@ def test_a_report_imports_nothing_that_a_file_names(
     (tmp_path / "evil.py").write_text("raise SystemExit('ran')")
     make_run(tmp_path / "a", "evil:X")
     monkeypatch.chdir(tmp_path)
-    write_report(material_in(tmp_path), tmp_path / "out", silent)
+    write_report(request(tmp_path), tmp_path / "out", silent)
     assert "evil" not in sys.modules
 
 
@@ -745,7 +731,7 @@ def test_what_was_found_is_said_in_numbers_of_the_tables(tmp_path: Path) -> None
         "and stays at 100.0 % for the best sequence network; guessing gives 50 %."
     )
     make_run(tmp_path / "empty" / "a")
-    assert list(summarise(results_in(tmp_path / "empty"), [])) == []
+    assert summarise(results_in(tmp_path / "empty"), []) == []
 
 
 def test_networks_stand_beside_random_rows(report: Path) -> None:
@@ -792,9 +778,10 @@ def test_a_network_without_errors_is_named(tmp_path: Path) -> None:
         evaluations = json.loads(path.read_text())
         evaluations["data/test_easy"] |= {"sha256": digest(file), "errors": errors}
         path.write_text(json.dumps(evaluations))
-    material = material_in(tmp_path, data=(tmp_path / "data",))
-    rows, (*_, last) = results.errors_section(material)
-    assert [(row["model"], row["entails"]) for row in rows] == [("lstm", False)]
+    material = Material(request(tmp_path, data=(tmp_path / "data",)))
+    rows = [row for group in material.one_each for row in results.error_rows(group, material)]
+    assert [(row.model, row.entails) for row in rows] == [("lstm", False)]
+    *_, last = results.errors_section(rows, material)
     assert last == "No pair of these sets was too hard for `treenet`."
 
 
@@ -804,7 +791,7 @@ def test_a_number_and_its_percent_sign_stay_together() -> None:
 
 def test_bins_of_few_pairs_are_joined() -> None:
     bins = [SizeBin(i, i, rows, i / 10) for i, rows in enumerate((240, 80, 140, 200, 60))]
-    wide = comparisons.wide_enough(bins)
+    wide = sizes.wide_enough(bins)
     assert [(part.low, part.high, part.rows) for part in wide] == [
         (0, 0, 240),
         (1, 2, 220),
@@ -813,8 +800,8 @@ def test_bins_of_few_pairs_are_joined() -> None:
     assert sum(part.rows * part.accuracy for part in wide) == pytest.approx(
         sum(part.rows * part.accuracy for part in bins)
     )
-    assert comparisons.wide_enough(bins[1:2]) == bins[1:2]
-    assert comparisons.wide_enough([]) == []
+    assert sizes.wide_enough(bins[1:2]) == bins[1:2]
+    assert sizes.wide_enough([]) == []
 
 
 def test_worlds_are_compared_at_equal_steps() -> None:
@@ -841,10 +828,10 @@ def test_bad_folders_are_one_line(tmp_path: Path) -> None:
     run = make_run(tmp_path / "runs" / "a")
     with pytest.raises(UserError, match="none: not a folder"):
         write_report(
-            material_in(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", silent
+            request(tmp_path / "runs", data=(tmp_path / "none",)), tmp_path / "out", silent
         )
     with pytest.raises(UserError, match=r"run.json: "):
-        write_report(material_in(tmp_path / "runs"), run / "run.json", silent)
+        write_report(request(tmp_path / "runs"), run / "run.json", silent)
 
 
 def test_the_command(tmp_path: Path) -> None:

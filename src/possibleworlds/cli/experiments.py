@@ -1,7 +1,6 @@
 """The commands `sweep`, `reproduce` and `report`."""
 
 import shlex
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -162,16 +161,16 @@ def report(
         possibleworlds report treenet lstm --out report --data data --evaluate
     """
     from possibleworlds.cli import progress
-    from possibleworlds.report.material import Material
+    from possibleworlds.report.material import ReportRequest
 
     words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     words += [word for folder in data or [] for word in ("--data", str(folder))]
     runs = [pretrained_copy(folder, out) or folder for folder in folders]
-    read = partial(Material, runs, data or [], shlex.join(words))
+    request = ReportRequest(runs, data or [], shlex.join(words))
     if evaluate:
         with console.stoppable("the same command, given again, continues") as stop:
-            progress.evaluate_runs(read(), workers, stop)
-    console.log(f"written: {progress.write_pages(read(), out)}")
+            progress.evaluate_runs(request, workers, stop)
+    console.log(f"written: {progress.write_pages(request, out)}")
 
 
 def pretrained_copy(folder: Path, out: Path) -> Path | None:

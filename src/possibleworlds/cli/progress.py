@@ -30,7 +30,7 @@ from possibleworlds.paper import SPLITS
 from possibleworlds.parallel import Stop
 from possibleworlds.parallel.engines import Engine, LocalEngine
 from possibleworlds.playground.page import save
-from possibleworlds.report.material import Material
+from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.page import PLAYGROUND, duration
 from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
 from possibleworlds.storage import exclusive_folder, read_json
@@ -94,9 +94,9 @@ def run_reproduction(
             with exclusive_folder(folder):
                 work.begin(request)
                 train_all(work)
-                read = partial(Material, [work.out], work.test_folders, command, preset.note)
-                evaluate_runs(read(), workers, stop)
-                page = write_pages(read(), work.out / "report")
+                about = ReportRequest([work.out], work.test_folders, command, preset.note)
+                evaluate_runs(about, workers, stop)
+                page = write_pages(about, work.out / "report")
     finally:
         engine.stop()
     print_results(read_json(page.parent / "report.json"))
@@ -132,8 +132,9 @@ def train_all(work: Reproduction) -> None:
         work.train(show_runs)
 
 
-def evaluate_runs(material: Material, workers: int, stop: Stop) -> None:
+def evaluate_runs(request: ReportRequest, workers: int, stop: Stop) -> None:
     """Run the evaluations that a report lacks."""
+    material = Material(request)
     if not material.test_folders:
         raise UserError("--evaluate needs data to evaluate on: --data DIR")
     tasks = pending_evaluations(material)
@@ -141,9 +142,9 @@ def evaluate_runs(material: Material, workers: int, stop: Stop) -> None:
         evaluate_tasks(tasks, workers, stop, lambda done: bars.show("evaluating", done, len(tasks)))
 
 
-def write_pages(material: Material, out: Path) -> Path:
+def write_pages(request: ReportRequest, out: Path) -> Path:
     """Write the report, and beside it the playground that it links to; give the report's page."""
-    page = write_report(material, out, console.log)
+    page = write_report(request, out, console.log)
     save(out / PLAYGROUND)
     return page
 

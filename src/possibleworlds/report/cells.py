@@ -5,23 +5,24 @@ from dataclasses import replace
 from typing import Any
 
 from possibleworlds.report.figures import family_of
-from possibleworlds.report.material import SeedMean
 from possibleworlds.report.page import Cell, Table, duration
+from possibleworlds.report.runs import SeedMean
 
 
-def as_cell(value: Any) -> Cell:
+def as_cell(value: Any, muted: bool = False) -> Cell:
     """Show a value as its type asks for: accuracies are SeedMeans or floats, counts integers."""
     if isinstance(value, Cell):
         return value
     if isinstance(value, SeedMean):
         spread = "" if value.spread is None else f" ± {100 * value.spread:.1f}"
-        bounds = "–".join(f"{100 * bound:.1f}" for bound in value.interval or ())
-        return Cell(f"{100 * value.mean:.1f}{spread}", value.mean, (bounds,) if bounds else ())
+        low, high = value.interval or (0.0, 0.0)
+        details = (f"{100 * low:.1f}–{100 * high:.1f}",) if value.interval else ()
+        return Cell(f"{100 * value.mean:.1f}{spread}", value.mean, details, muted=muted)
     if isinstance(value, float):
-        return Cell(f"{100 * value:.1f}", value)
+        return Cell(f"{100 * value:.1f}", value, muted=muted)
     if isinstance(value, int):
-        return Cell(f"{value:,}", value)
-    return Cell("" if value is None else str(value))
+        return Cell(f"{value:,}", value, muted=muted)
+    return Cell("" if value is None else str(value), muted=muted)
 
 
 def table(columns: Iterable[Any], rows: Iterable[Iterable[Any]], words: int = 1) -> Table:
@@ -42,9 +43,12 @@ def network_cell(model: str) -> Cell:
 
 def mark_best(cells: Sequence[Cell]) -> list[Cell]:
     """Put the largest of several numbers in bold, and all that look equal to it."""
-    values = [round(cell.value, 3) for cell in cells if cell.value is not None]
-    best = max(values) if len(values) > 1 else None
-    return [replace(c, bold=c.value is not None and round(c.value, 3) == best) for c in cells]
+    values = [cell.value for cell in cells if cell.value is not None]
+    best = round(max(values), 3) if len(values) > 1 else None
+    return [
+        replace(cell, bold=cell.value is not None and round(cell.value, 3) == best)
+        for cell in cells
+    ]
 
 
 def best_of_columns(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:

@@ -5,7 +5,7 @@ is named at the end of its line; the line under the pointer shows its values (fi
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -62,8 +62,13 @@ class Line:
     name: str
     kind: str
     """Its classes in figures.css: a family, and "dashed"."""
-    points: Sequence[Point]
+    points: list[Point]
     opacity: float = 1.0
+
+
+def network_line(model: str, points: list[Point]) -> Line:
+    """Make the line of a network, in the colour of its family."""
+    return Line(model, family_of(model), points)
 
 
 @dataclass(frozen=True)
@@ -82,33 +87,30 @@ class Axis:
         return (here - low) / (high - low) if high > low else 0.5
 
 
-AxisOver = Callable[[Sequence[float]], Axis]
-"""What makes the axis on which values have their place."""
-
-
-def linear_axis(label: str, values: Sequence[float]) -> Axis:
-    """Make an axis with at most six round numbers."""
-    low, high = min(values), max(values)
-    step = 10.0 ** math.floor(math.log10(max(high - low, 1) / 5))
-    step = next(step * m for m in (1, 2, 5, 10, 20) if (high - low) / (step * m) <= 5)
+def linear_axis(label: str, low: float, high: float, most: int = 5) -> Axis:
+    """Make an axis with round numbers."""
+    step = 10.0 ** math.floor(math.log10(max(high - low, 1) / most))
+    step = next(step * m for m in (1, 2, 5, 10, 20) if (high - low) / (step * m) <= most)
     first = math.ceil(low / step - 1e-9)
     ticks = [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
     return Axis(label, low, high, ticks)
 
 
-def log_axis(label: str, values: Sequence[float], all_named: bool = False) -> Axis:
-    """Make a logarithmic axis, with all values as its numbers or 1, 3, 10, 30 and so on."""
+def log_axis(label: str, values: Sequence[float], ticks: Sequence[float] = ()) -> Axis:
+    """Make a logarithmic axis over values, with given numbers or 1, 3, 10, 30 and so on."""
     low, high = min(values), max(values)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    few, many = ([m * 10.0**e for e in decades for m in ms] for ms in ((1, 3), (1, 2, 5)))
-    few, many = ([t for t in ts if low * 0.99 <= t <= high * 1.01] for ts in (few, many))
-    ticks = sorted(set(values)) if all_named else few if len(few) > 2 else many or [low]
+    if not ticks:
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        few, many = ([m * 10.0**e for e in decades for m in ms] for ms in ((1, 3), (1, 2, 5)))
+        few, many = ([t for t in ts if low * 0.99 <= t <= high * 1.01] for ts in (few, many))
+        ticks = few if len(few) > 2 else many or [low]
     return Axis(label, low, high, ticks[:: math.ceil(len(ticks) / 6)], log=True)
 
 
-def accuracy_axis(values: Sequence[float]) -> Axis:
+def accuracy_axis(lines: Iterable[Line]) -> Axis:
     """Make an axis of accuracies in percent that ends at 100, with chance among its numbers."""
-    low = min(45.0, 5 * math.floor(min(values) / 5))
+    lowest = min((point.y for line in lines for point in line.points), default=CHANCE)
+    low = min(45.0, 5 * math.floor(lowest / 5))
     ticks = [tick for tick in (25.0, CHANCE, 75.0, 100.0) if tick >= low]
     return Axis("accuracy, %", low, 100.0, ticks)
 
@@ -128,65 +130,71 @@ def svg_text(kind: str, x: float, y: float, text: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escaped(text)}</text>'
 
 
-def draw_panel(
-    title: str,
-    lines: Sequence[Line],
-    x_axis: Axis,
-    y_axis: Axis,
-    context: Iterable[Line] = (),
-    shaded_to: float | None = None,
-) -> str:
-    """Draw lines, with others faint and without names; the background is shaded up to x."""
+@dataclass(frozen=True)
+class Panel:
+    """Lines over a pair of axes."""
 
-    def place(x: float, y: float) -> tuple[float, float]:
-        height = min(1.0, max(0.0, y_axis.at(y)))  # within the edges
-        return LEFT + x_axis.at(x) * (RIGHT - LEFT), BOTTOM - height * (BOTTOM - TOP)
+    x_axis: Axis
+    y_axis: Axis
 
-    parts = [svg_text("title", LEFT, 14, title)]
-    if shaded_to is not None:
-        width = place(min(shaded_to, x_axis.high), y_axis.low)[0] - LEFT
-        size = f'width="{width:.1f}" height="{BOTTOM - TOP}"'
-        parts.append(f'<rect class="shaded" x="{LEFT}" y="{TOP}" {size}/>')
-    for tick in y_axis.ticks:
-        y = place(x_axis.low, tick)[1]
-        kind = "grid chance" if tick == CHANCE and not y_axis.log else "grid"
-        parts.append(path(kind, [(LEFT, y), (RIGHT, y)]))
-        parts.append(svg_text("tick", LEFT - 5, y + 4, tick_text(tick)))
-    for tick in x_axis.ticks:
-        x = place(tick, y_axis.low)[0]
-        parts.append(svg_text("tick x", x, BOTTOM + 14, tick_text(tick)))
-    parts.append(svg_text("axis", (LEFT + RIGHT) / 2, HEIGHT - 8, x_axis.label))
-    parts += [path("context", [place(p.x, p.y) for p in line.points]) for line in context]
-    ends = [place(line.points[-1].x, line.points[-1].y)[1] for line in lines]
-    names = zip(lines, spread_out(ends, TOP, BOTTOM), strict=True)
-    parts += [draw_line(line, name_y, place) for line, name_y in names]
-    last = ", ".join(f"{line.name} {line.points[-1].y:.1f}" for line in lines)
-    summary = escaped(f"{title}, {y_axis.label}, at the right end: {last}")
-    attributes = f'role="img" aria-label="{summary}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    return f'<svg class="panel" {attributes}>{"".join(parts)}</svg>'
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Find the place of a value, within the edges."""
+        height = min(1.0, max(0.0, self.y_axis.at(y)))
+        return LEFT + self.x_axis.at(x) * (RIGHT - LEFT), BOTTOM - height * (BOTTOM - TOP)
 
+    def draw(
+        self,
+        title: str,
+        lines: Sequence[Line],
+        context: Iterable[Line] = (),
+        shaded_to: float | None = None,
+    ) -> str:
+        """Draw lines, with others faint and without names; the background is shaded up to x."""
+        x_axis, y_axis = self.x_axis, self.y_axis
+        parts = [svg_text("title", LEFT, 14, title)]
+        if shaded_to is not None:
+            width = self.place(min(shaded_to, x_axis.high), y_axis.low)[0] - LEFT
+            size = f'width="{width:.1f}" height="{BOTTOM - TOP}"'
+            parts.append(f'<rect class="shaded" x="{LEFT}" y="{TOP}" {size}/>')
+        for tick in y_axis.ticks:
+            y = self.place(x_axis.low, tick)[1]
+            kind = "grid chance" if tick == CHANCE and not y_axis.log else "grid"
+            parts.append(path(kind, [(LEFT, y), (RIGHT, y)]))
+            parts.append(svg_text("tick", LEFT - 5, y + 4, tick_text(tick)))
+        for tick in x_axis.ticks:
+            x = self.place(tick, y_axis.low)[0]
+            parts.append(svg_text("tick x", x, BOTTOM + 14, tick_text(tick)))
+        parts.append(svg_text("axis", (LEFT + RIGHT) / 2, HEIGHT - 8, x_axis.label))
+        for line in context:
+            parts.append(path("context", [self.place(p.x, p.y) for p in line.points]))
+        ends = [self.place(line.points[-1].x, line.points[-1].y)[1] for line in lines]
+        names = zip(lines, spread_out(ends, TOP, BOTTOM), strict=True)
+        parts += [self.draw_line(line, name_y) for line, name_y in names]
+        last = ", ".join(f"{line.name} {line.points[-1].y:.1f}" for line in lines)
+        summary = escaped(f"{title}, {y_axis.label}, at the right end: {last}")
+        attributes = f'role="img" aria-label="{summary}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        return f'<svg class="panel" {attributes}>{"".join(parts)}</svg>'
 
-def draw_line(
-    line: Line, name_y: float, place: Callable[[float, float], tuple[float, float]]
-) -> str:
-    """Draw a line with its points, its name, and the values that the pointer uncovers."""
-    places = [place(p.x, p.y) for p in line.points]
-    parts = [path("hit", places), path("stroke", places)]
-    step = math.ceil(len(line.points) / MOST_VALUES)
-    for i, (point, (x, y)) in enumerate(reversed([*zip(line.points, places, strict=True)])):
-        bounds = [100 * bound for bound in point.interval or ()]
-        if bounds:
-            parts.append(path("error", [place(point.x, bound) for bound in bounds]))
-        interval = " ({:.1f}–{:.1f})".format(*bounds) if bounds else ""
-        hint = f"{line.name}, {point.where}: {point.y:.1f} %{interval}{point.note}"
-        title = f"<title>{escaped(hint)}</title>"
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4">{title}</circle>')
-        if i % step == 0:
-            parts.append(svg_text("value", x, y - 7, f"{point.y:.1f}"))
-    parts.append(path("leader", [places[-1], (RIGHT + 5, name_y)]))
-    parts.append(svg_text("name", RIGHT + 8, name_y + 4, line.name))
-    opacity = "" if line.opacity == 1 else f' opacity="{line.opacity:.2f}"'
-    return f'<g class="line {line.kind}"{opacity}>{"".join(parts)}</g>'
+    def draw_line(self, line: Line, name_y: float) -> str:
+        """Draw a line with its points, its name, and the values that the pointer uncovers."""
+        places = [self.place(p.x, p.y) for p in line.points]
+        parts = [path("hit", places), path("stroke", places)]
+        step = math.ceil(len(line.points) / MOST_VALUES)
+        for i, point in enumerate(reversed(line.points)):
+            x, y = self.place(point.x, point.y)
+            bounds = [100 * bound for bound in point.interval or ()]
+            if bounds:
+                parts.append(path("error", [self.place(point.x, bound) for bound in bounds]))
+            interval = " ({:.1f}–{:.1f})".format(*bounds) if bounds else ""
+            hint = f"{line.name}, {point.where}: {point.y:.1f} %{interval}{point.note}"
+            title = f"<title>{escaped(hint)}</title>"
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4">{title}</circle>')
+            if i % step == 0:
+                parts.append(svg_text("value", x, y - 7, f"{point.y:.1f}"))
+        parts.append(path("leader", [places[-1], (RIGHT + 5, name_y)]))
+        parts.append(svg_text("name", RIGHT + 8, name_y + 4, line.name))
+        opacity = "" if line.opacity == 1 else f' opacity="{line.opacity:.2f}"'
+        return f'<g class="line {line.kind}"{opacity}>{"".join(parts)}</g>'
 
 
 def spread_out(places: Sequence[float], top: float, bottom: float) -> list[float]:
@@ -203,32 +211,13 @@ def spread_out(places: Sequence[float], top: float, bottom: float) -> list[float
     return [y + lift for y in spread]
 
 
-def draw_panels(
-    panels: Mapping[str, Sequence[Line]],
-    x_axis: AxisOver,
-    y_axis: AxisOver = accuracy_axis,
-    context: Sequence[Line] = (),
-    shaded_to: float | None = None,
-) -> list[str]:
-    """Draw a panel for each title that has lines, all over the same axes."""
-    points = [point for lines in panels.values() for line in lines for point in line.points]
-    if not points:
-        return []
-    axes = x_axis([p.x for p in points]), y_axis([p.y for p in points])
-    drawings = []
-    for title, lines in panels.items():
-        others = [line for line in context if line not in lines]
-        drawings += [draw_panel(title, lines, *axes, others, shaded_to)] if lines else []
-    return drawings
-
-
-def by_family(
-    networks: Mapping[str, Sequence[Point]], x_axis: AxisOver, shaded_to: float | None = None
-) -> list[str]:
+def by_family(lines: Sequence[Line], x_axis: Axis, shaded_to: float | None = None) -> list[str]:
     """Draw a panel for each family of networks, with the others as its background."""
-    lines = [Line(model, family_of(model), points) for model, points in networks.items() if points]
-    panels = {
-        title: [line for line in lines if line.kind == family]
-        for family, (title, *_) in FAMILIES.items()
-    }
-    return draw_panels(panels, x_axis, context=lines, shaded_to=shaded_to)
+    panel = Panel(x_axis, accuracy_axis(lines))
+    drawings = []
+    for family, (title, *_) in FAMILIES.items():
+        own = [line for line in lines if line.kind == family]
+        context = [line for line in lines if line.kind != family]
+        if own:
+            drawings.append(panel.draw(title, own, context, shaded_to))
+    return drawings

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 PLAYGROUND = "playground.html"
 WIDTH, HEIGHT = 328, 232
@@ -86,10 +85,6 @@ class Code:
 
 
 Part = str | Table | Code | Picture
-Row = dict[str, Any]
-"""A row of a table as report.json stores it."""
-Section = tuple[Any, list[Part]]
-"""What report.json stores of a section, and what the page shows."""
 Sections = Mapping[str, Sequence[Part]]
 """The parts of a report under the titles of its sections."""
 
@@ -124,11 +119,6 @@ def code(text: str) -> str:
 def listed(texts: Sequence[str]) -> str:
     """List texts as in a sentence: a, b and c."""
     return " and ".join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])
-
-
-def points(gap: float) -> str:
-    """Write a difference of two accuracies, in percentage points."""
-    return f"{100 * gap:+.1f}".replace("-", "−")
 
 
 def duration(seconds: float) -> str:
@@ -170,25 +160,28 @@ def html_row(cells: Sequence[Cell], words: int, tag: str = "td") -> str:
     return f"<tr>{row}</tr>"
 
 
+def folded(title: str, html: str) -> str:
+    """Fold something away under a title."""
+    return f"<details><summary>{escaped(title)}</summary>{html}</details>\n"
+
+
 def html_part(part: Part) -> str:
     """Write a part of a section; a table scrolls sideways where the screen is narrow."""
-    if isinstance(part, str):
-        return f"<p>{inline(part)}</p>\n"
+    if isinstance(part, Table):
+        head = html_row(part.columns, part.words, "th")
+        body = "\n".join(html_row(row, part.words) for row in part.rows)
+        table = f"<table><thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table>"
+        html = f'<div class="wide">{table}</div>\n'
+        return folded(part.title, html) if part.title else html
+    if isinstance(part, Code):
+        text = escape(escape_controls(part.text, keep="\n"))
+        return folded(part.title, f"<pre>{text}</pre>")
     if isinstance(part, Picture):
         caption = f"<figcaption>{escaped(part.caption)}</figcaption>"
         panels = "\n".join(part.drawings)
         kind = ' class="single"' if len(part.drawings) == 1 else ""
         return f'<figure{kind}>{caption}<div class="panels">{panels}</div></figure>\n'
-    if isinstance(part, Code):
-        text = escape(escape_controls(part.text, keep="\n"))
-        html = f"<pre>{text}</pre>"
-    else:
-        head = html_row(part.columns, part.words, "th")
-        body = "\n".join(html_row(row, part.words) for row in part.rows)
-        table = f"<table><thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table>"
-        html = f'<div class="wide">{table}</div>\n'
-    folded = f"<details><summary>{escaped(part.title)}</summary>{html}</details>\n"
-    return folded if part.title else html
+    return f"<p>{inline(part)}</p>\n"
 
 
 def to_html(title: str, sections: Sections) -> str:
@@ -226,20 +219,20 @@ def markdown_cell(cell: Cell) -> str:
 
 def markdown_part(part: Part) -> str:
     """Write a part of a section."""
-    if isinstance(part, str):  # text of our own: only HTML in it is escaped, outside its code
-        pieces = part.split("`")
-        return "`".join(p if i % 2 else escape(p, quote=False) for i, p in enumerate(pieces))
-    if isinstance(part, Picture):
-        return f"![{markdown_text(part.caption)}]({part.file})"
-    if isinstance(part, Code):
-        code = escape_controls(part.text, keep="\n")
-        fence = "`" * (1 + max(2, *map(len, re.findall("`*", code))))
-        text = f"{fence}console\n{code}\n{fence}"
-    else:
+    if isinstance(part, Table):
         rule = ["---"] * part.words + ["---:"] * (len(part.columns) - part.words)
         head, *body = (map(markdown_cell, row) for row in (part.columns, *part.rows))
-        text = "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
-    return f"{markdown_text(part.title)}\n\n{text}" if part.title else text
+        title = f"{markdown_text(part.title)}\n\n" if part.title else ""
+        return title + "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
+    if isinstance(part, Code):
+        text = escape_controls(part.text, keep="\n")
+        fence = "`" * (1 + max(2, *map(len, re.findall("`*", text))))
+        return f"{markdown_text(part.title)}\n\n{fence}console\n{text}\n{fence}"
+    if isinstance(part, Picture):
+        return f"![{markdown_text(part.caption)}]({part.file})"
+    # Text of our own: only HTML in it is escaped, outside its code.
+    pieces = part.split("`")
+    return "`".join(p if i % 2 else escape(p, quote=False) for i, p in enumerate(pieces))
 
 
 def to_markdown(title: str, sections: Sections) -> str:

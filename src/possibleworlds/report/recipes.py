@@ -4,17 +4,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from shlex import join
+from typing import Any
 
 import possibleworlds
 from possibleworlds.data.splits import PRESETS
 from possibleworlds.models.registry import names, resolve
-from possibleworlds.report.material import DataFolder, Material, Run
-from possibleworlds.report.page import Code, Part, Row, Section, code, duration, text
+from possibleworlds.report.material import DataFolder, Material
+from possibleworlds.report.page import Code, Part, code, duration, text
+from possibleworlds.report.runs import Run
 from possibleworlds.training.evaluations import digest, evaluation_key, split_key
 from possibleworlds.training.settings import RunSettings
 
 
-def recipe(run: Run, material: Material) -> Row:
+def recipe(run: Run, material: Material) -> dict[str, Any]:
     """Write down how a run can be repeated and what to expect, as report.json stores it."""
     record = run.record
     return {
@@ -29,29 +31,37 @@ def recipe(run: Run, material: Material) -> Row:
         "data": record.data,
         "metrics": run.metrics,
         "evaluated": {key: result.get("sha256") for key, result in run.evaluations.items()},
-        "evaluate": [
-            join(
-                ["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", str(n)] if n else [])]
-            )
-            for n, files in evaluated_files(run, material.folders).items()
-        ],
+        "evaluate": evaluate_commands(run, material.folders),
     }
 
 
 def train_command(run: Run, material: Material) -> str:
-    """Write the command that trains a network as a run did, with what is not the default now.
+    """Write the command that trains a network as a run did."""
+    folder = material.folder_of(run)
+    data = str(folder.path) if folder else "DATA"
+    words = ["possibleworlds", "train", run.record.model, "--data", data, "--out", "RUN"]
+    for name, value in changed_settings(run).items():
+        words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
+    return join([*words, "--seed", str(run.record.seed)])
+
+
+def changed_settings(run: Run) -> dict[str, Any]:
+    """Find the settings of a run that are not this version's defaults.
 
     Only registered networks have known defaults: a report imports no class that a file names.
     """
-    model, folder = run.record.model, material.folder_of(run)
-    data = str(folder.path) if folder else "DATA"
-    words = ["possibleworlds", "train", model, "--data", data, "--out", "RUN"]
-    default = RunSettings.read(resolve(model), {}).flat() if model in names() else {}
-    for name, value in run.settings.items():
-        if (name, value) not in default.items():
-            word = str(value).lower() if isinstance(value, bool) else value
-            words += ["--set", f"{name}={word}"]
-    return join([*words, "--seed", str(run.record.seed)])
+    if run.record.model not in names():
+        return run.settings
+    default = RunSettings.read(resolve(run.record.model), {}).flat().items()
+    return {name: value for name, value in run.settings.items() if (name, value) not in default}
+
+
+def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
+    """Write the commands that evaluate a run as it was, one for each number of worlds."""
+    return [
+        join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", str(n)] if n else [])])
+        for n, files in sorted(evaluated_files(run, folders).items())
+    ]
 
 
 def evaluated_files(run: Run, folders: Sequence[DataFolder]) -> dict[int, list[str]]:
@@ -61,7 +71,7 @@ def evaluated_files(run: Run, folders: Sequence[DataFolder]) -> dict[int, list[s
     for key in sorted(run.evaluations):
         name, worlds = split_key(key)
         files_by_worlds.setdefault(int(worlds or 0), []).append(paths.get(name, f"{name}.txt"))
-    return dict(sorted(files_by_worlds.items()))
+    return files_by_worlds
 
 
 def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
@@ -86,18 +96,17 @@ def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
     return join(words)
 
 
-def repeat_section(material: Material) -> Section:
+def repeat_section(material: Material) -> list[Part]:
     """Show how to repeat every number."""
-    version, command = possibleworlds.__version__, code(material.command)
+    version, command = possibleworlds.__version__, code(material.request.command)
     parts: list[Part] = [text("how to repeat", version=version, command=command)]
     for folder in material.folders:
         if made_by := generate_command(folder, material.folders):
-            lines = [*(f"# {file} {sha}" for file, sha in folder.fingerprint.items()), made_by]
-            parts.append(Code(f"data: {folder.name}", by_name(lines, material.folders)))
-    recipes = []
+            lines = [f"# {file} {sha}" for file, sha in folder.fingerprint.items()]
+            code_lines = "\n".join([*lines, made_by])
+            parts.append(Code(f"data: {folder.name}", by_name(code_lines, material.folders)))
     for run in material.used:
-        row, record, metrics = recipe(run, material), run.record, run.metrics
-        recipes.append(row)
+        record, metrics = run.record, run.metrics
         if not record.torch:  # a language model, which was not trained here
             words = ["possibleworlds", "evaluate", "--endpoint", "URL", "--model", record.model]
             line = join([*words, *evaluated_files(run, material.folders).get(0, [])])
@@ -109,17 +118,16 @@ def repeat_section(material: Material) -> Section:
             f"{metrics['validation']:.2%} of validation",
             f"# {' '.join(f'{name}={value}' for name, value in run.settings.items())}",
             *(f"# {file} {sha}" for file, sha in record.data.items()),
-            row["command"],
-            *row["evaluate"],
+            train_command(run, material),
+            *evaluate_commands(run, material.folders),
         ]
         title = f"{record.model}, seed {record.seed}: {run.path.name}"
-        parts.append(Code(title, by_name(lines, material.folders)))
-    return recipes, parts
+        parts.append(Code(title, by_name("\n".join(lines), material.folders)))
+    return parts
 
 
-def by_name(lines: Sequence[str], folders: Sequence[DataFolder]) -> str:
+def by_name(commands: str, folders: Sequence[DataFolder]) -> str:
     """Replace the paths of data folders, which only this machine has, by their names."""
-    commands = "\n".join(lines)
     names = {str(folder.path): folder.name for folder in folders if folder.path.is_absolute()}
     for path in sorted(names, key=len, reverse=True):  # one may begin with another
         commands = commands.replace(path, names[path])

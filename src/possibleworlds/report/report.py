@@ -8,31 +8,25 @@ from typing import Any
 import torch
 
 import possibleworlds
+from possibleworlds.data.statistics import FileStatistics, as_json
 from possibleworlds.errors import UserError
 from possibleworlds.models.registry import names
 from possibleworlds.paper import WORLDS
 from possibleworlds.parallel import StopRequestedError, ordered_map
-from possibleworlds.report import comparisons, datasets, recipes, results, summary, worlds
-from possibleworlds.report.material import Material, RunGroup
-from possibleworlds.report.page import Picture, Section, Sections, text, to_html, to_markdown
+from possibleworlds.report import comparisons, datasets, recipes, results, sizes, summary, worlds
+from possibleworlds.report.material import Material, ReportRequest
+from possibleworlds.report.page import Picture, Sections, to_html, to_markdown
+from possibleworlds.report.runs import RunGroup
 from possibleworlds.storage import write_text
-from possibleworlds.training.evaluations import EvaluationTask, evaluate_task, pending_tasks, store
+from possibleworlds.training.evaluations import (
+    EvaluationTask,
+    evaluate_task,
+    pending_tasks,
+    store,
+)
 
 TITLE = "Can neural networks understand logical entailment?"
 PAGE = "report.html"
-SECTIONS = {
-    "results": "Results",
-    "by_size": "What generalises where",
-    "errors": "A gallery of errors",
-    "sampling": "Sampling the truth table instead",
-    "worlds": "The number of worlds",
-    "permutation": "Symbol permutation",
-    "learning_curves": "Learning curves",
-    "one_sided": "One side alone",
-    "data": "The data",
-    "repeat": "How to repeat this",
-}
-"""The titles of the sections that have numbers, by their name in report.json."""
 
 
 def pending_evaluations(material: Material) -> list[EvaluationTask]:
@@ -42,21 +36,22 @@ def pending_evaluations(material: Material) -> list[EvaluationTask]:
         return [file for file in files if file.stem in splits]
 
     files = [file for folder in material.test_folders for file in folder.splits]
-    needed: list[tuple[RunGroup, list[Path], int | None]] = [
-        *((group, files, None) for group in material.groups),
-        *((g, called(["test_easy"], files), None) for p in material.permutation_pairs for g in p),
+    permuted = [group for pair in material.permutation_pairs for group in pair]
+    needed: list[tuple[list[RunGroup], list[Path], int | None]] = [
+        (material.groups, files, None),
+        (permuted, called(["test_easy"], files), None),
     ]
-    if network := material.possibleworldnet:
+    if material.possibleworldnet:
         some = called(["validate", *worlds.SAMPLED_SPLITS], files)
-        needed += [(network, some, count) for count in WORLDS]
+        needed += [([material.possibleworldnet], some, count) for count in WORLDS]
     for group in material.one_sided:
         if own := material.folder_of(group.first):
-            needed.append((group, called(["test_easy"], own.files), None))
+            needed.append(([group], called(["test_easy"], own.files), None))
     pending = [
         task
-        for group, on, count in needed
-        if group.model in names()  # a class that a folder names is not imported for a report
-        for run in group.runs
+        for groups, on, count in needed
+        for run in (run for group in groups for run in group.runs)
+        if run.record.model in names()  # a class that a folder names is not imported for a report
         for task in pending_tasks(run.path, on, count)
     ]
     return list(dict.fromkeys(pending))
@@ -81,8 +76,9 @@ def evaluate_tasks(
             raise StopRequestedError
 
 
-def write_report(material: Material, out: Path, log: Callable[[str], None]) -> Path:
+def write_report(request: ReportRequest, out: Path, log: Callable[[str], None]) -> Path:
     """Write report.html, report.md, report.json and the figures; give the page."""
+    material = Material(request)
     for folder in material.folders:
         log(f"reading {folder.path}")
     numbers, sections = compose(material)
@@ -93,35 +89,60 @@ def write_report(material: Material, out: Path, log: Callable[[str], None]) -> P
     for part in (part for parts in sections.values() for part in parts):
         if isinstance(part, Picture):
             write_text(out / part.file, part.svg())
-    write_text(out / "report.json", json.dumps(numbers, indent=1, default=vars) + "\n")
+    write_text(out / "report.json", json.dumps(numbers, indent=1, default=row_values) + "\n")
     write_text(out / "report.md", to_markdown(TITLE, sections))
     write_text(out / PAGE, to_html(TITLE, sections))
     return out / PAGE
 
 
+def row_values(value: Any) -> dict[str, Any]:
+    """Give a row of a table as JSON values."""
+    return as_json(value) if isinstance(value, FileStatistics) else vars(value)
+
+
 def compose(material: Material) -> tuple[dict[str, Any], Sections]:
     """Compute the numbers of a report, as report.json has them, and its sections."""
-    sampling = worlds.sampling_rows(material)
-    by_key: dict[str, Section] = {
-        "results": results.results_section(material, sampling),
-        "worlds": worlds.worlds_section(material),
-        "sampling": (sampling, worlds.sampling_section(sampling, material)),
-        "by_size": comparisons.size_section(material),
-        "permutation": comparisons.permutation_section(material),
-        "learning_curves": comparisons.curves_section(material),
-        "one_sided": comparisons.one_sided_section(material),
-        "errors": results.errors_section(material),
-        "data": datasets.data_section(material),
-        "repeat": recipes.repeat_section(material),
-    }
+    groups, one_each = material.groups, material.one_each
+    rows = [results.result_row(group, material) for group in groups]
+    trained = worlds.worlds_in_training(material.worlds_series)
+    evaluated = worlds.worlds_in_evaluation(material.possibleworldnet)
+    sampled = worlds.sampling_rows(material, evaluated)
+    by_size = sizes.size_rows(one_each)
+    wrong = [row for group in one_each for row in results.error_rows(group, material)]
+    permuted = [comparisons.permutation_row(*pair) for pair in material.permutation_pairs]
+    learning = [group for group in one_each if group.curve]
+    one_sided = comparisons.one_sided_rows(material)
+    data = [datasets.data_row(folder) for folder in material.folders]
     numbers = {
         "title": TITLE,
         "version": possibleworlds.__version__,
-        "command": material.command,
-        "note": material.note,
-        **{key: stored for key, (stored, _) in by_key.items()},
+        "command": material.request.command,
+        "note": material.request.note,
+        "results": rows,
+        "worlds": {"in_training": trained, "in_evaluation": evaluated},
+        "sampling": sampled,
+        "by_size": by_size,
+        "permutation": permuted,
+        "learning_curves": [
+            {"model": g.model, "batch_size": g.first.settings["batch_size"], "points": g.curve}
+            for g in learning
+        ],
+        "one_sided": one_sided,
+        "errors": wrong,
+        "data": data,
+        "repeat": [recipes.recipe(run, material) for run in material.used],
     }
-    in_short = [*summary.summarise(numbers["results"], sampling)] or [text("nothing found")]
-    if note := material.note:
-        in_short.append(text("note", note=note))
-    return numbers, {"In short": in_short, **{t: by_key[key][1] for key, t in SECTIONS.items()}}
+    sections = {
+        "In short": summary.summary_section(rows, sampled, material.request.note),
+        "Results": results.results_section(rows, sampled, material),
+        "What generalises where": sizes.size_section(by_size, material),
+        "A gallery of errors": results.errors_section(wrong, material),
+        "Sampling the truth table instead": worlds.sampling_section(sampled, material),
+        "The number of worlds": worlds.worlds_section(trained, evaluated, material),
+        "Symbol permutation": comparisons.permutation_section(permuted),
+        "Learning curves": comparisons.curves_section(learning),
+        "One side alone": comparisons.one_sided_section(one_sided),
+        "The data": datasets.data_section(data, material),
+        "How to repeat this": recipes.repeat_section(material),
+    }
+    return numbers, sections

@@ -1,75 +1,92 @@
 """The accuracy of each network on every split, beside the paper's, and a gallery of its errors."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.pairs import Pair
 from possibleworlds.paper import SPLITS, TABLE_2
 from possibleworlds.report.cells import as_cell, best_of_columns, network_cell, table, time_cell
-from possibleworlds.report.material import Material, RunGroup, SeedMean
-from possibleworlds.report.page import (
-    PLAYGROUND,
-    Cell,
-    Part,
-    Row,
-    Section,
-    Table,
-    code,
-    listed,
-    text,
-)
-from possibleworlds.report.worlds import USUAL_ROWS
+from possibleworlds.report.material import Material
+from possibleworlds.report.page import PLAYGROUND, Cell, Part, Table, code, listed, text
+from possibleworlds.report.runs import RunGroup, SeedMean
+from possibleworlds.report.worlds import USUAL_ROWS, SamplingRow
 from possibleworlds.training.evaluations import MOST_ERRORS, digest, evaluation_key
 
+IN_TRAINING = "validation in training"
+"""Stands for a data set where a run was evaluated on none."""
 
-def result_row(group: RunGroup, material: Material) -> Row:
-    """Put the accuracies of a group, by data set and split, beside the paper's."""
+
+@dataclass(frozen=True)
+class ResultRow:
+    """The accuracy of a network, trained on some data, on all splits."""
+
+    model: str
+    trained_on: str
+    seeds: list[int]
+    validation: SeedMean
+    accuracy: dict[str, dict[str, SeedMean]]  # by the name of the data set, then by split
+    paper: dict[str, float] | None
+    parameters: int
+    seconds: SeedMean
+    pairs_per_second: SeedMean
+
+
+def result_row(group: RunGroup, material: Material) -> ResultRow:
+    """Put the accuracies of a group beside the paper's."""
     paper = {split: percent / 100 for split, percent in TABLE_2.get(group.model, {}).items()}
-    return {
-        "model": group.model,
-        "trained_on": material.data_name(group.first),
-        "seeds": group.seeds,
-        "validation": group.validation,
-        "accuracy": group.accuracy_by_source,
-        "paper": paper or None,
-        "parameters": int(group.metric("parameters").mean),
-        "seconds": group.metric("seconds"),
-        "pairs_per_second": group.metric("pairs_per_second"),
-    }
+    return ResultRow(
+        model=group.model,
+        trained_on=material.data_name(group.first),
+        seeds=group.seeds,
+        validation=group.validation,
+        accuracy=group.accuracy_by_source,
+        paper=paper or None,
+        parameters=int(group.metric("parameters").mean),
+        seconds=group.metric("seconds"),
+        pairs_per_second=group.metric("pairs_per_second"),
+    )
 
 
-def results_section(material: Material, sampling: Iterable[Row]) -> Section:
+def results_section(
+    rows: Sequence[ResultRow], sampling: Sequence[SamplingRow], material: Material
+) -> list[Part]:
     """Show the table of results, and what is to be known of it."""
-    rows = [result_row(group, material) for group in material.groups]
     if not rows:
-        return rows, [text("no results")]
-    several = any(len(row["seeds"]) > 1 for row in rows)
+        return [text("no results")]
+    several = any(len(row.seeds) > 1 for row in rows)
     each = "a mean ± the standard deviation over seeds" if several else "of one seed"
     parts: list[Part] = [text("results", several=each, settings=len(rows), runs=len(material.runs))]
-    sources = dict.fromkeys(source for row in rows for source in row["accuracy"])
-    for source in sources:
-        parts += [f"**On {code(source)}**", results_table(rows, source, sampling)]
-    if not sources:
-        in_training = [{**r, "accuracy": {"": {"validate": r["validation"]}}} for r in rows]
-        parts += ["**validation in training**", results_table(in_training, "")]
-    if not all(row["accuracy"] for row in rows):
+    sources = dict.fromkeys(source for row in rows for source in row.accuracy)
+    for source in sources or [IN_TRAINING]:
+        title = f"On {code(source)}" if sources else source
+        parts += [f"**{title}**", results_table(rows, source, sampling)]
+    if not all(row.accuracy for row in rows):
         parts.append(text("not evaluated", command=code(material.evaluate_command)))
-    evaluations = [e for g in material.groups for run in g.runs for e in run.evaluations.items()]
-    files = dict.fromkeys((key, e["sha256"]) for key, e in evaluations if "sha256" in e)
-    ambiguous = [key for key, count in Counter(key for key, _ in files).items() if count > 1]
+    digests: dict[str, set[str]] = {}
+    for run in (run for group in material.groups for run in group.runs):
+        for key, evaluation in run.evaluations.items():
+            if "sha256" in evaluation:
+                digests.setdefault(key, set()).add(evaluation["sha256"])
+    ambiguous = [key for key, different in digests.items() if len(different) > 1]
     parts += [text("different files", key=code(key)) for key in ambiguous]
     if material.unfinished:
         names = listed([code(path.name) for path in material.unfinished])
         parts.append(text("not finished", names=names))
-    return rows, parts
+    return parts
 
 
-def results_table(rows: Sequence[Row], source: str, sampling: Iterable[Row] = ()) -> Table:
+def results_table(
+    rows: Sequence[ResultRow], source: str, sampling: Iterable[SamplingRow] = ()
+) -> Table:
     """Show accuracies on a data set beside the paper's, and those of random rows."""
+
+    def of(row: ResultRow) -> dict[str, SeedMean]:
+        in_training = {"validate": row.validation} if source == IN_TRAINING else {}
+        return row.accuracy.get(source, in_training)
 
     def accuracy(value: SeedMean | float | None, paper: float | None = None) -> Cell:
         cell = as_cell(value)
@@ -77,73 +94,81 @@ def results_table(rows: Sequence[Row], source: str, sampling: Iterable[Row] = ()
         bar = None if cell.value is None else max(0.0, 2 * cell.value - 1)
         return replace(cell, details=cell.details + details, bar=bar)
 
-    rows = [row for row in rows if source in row["accuracy"]]
-    by_row = [row["accuracy"][source] for row in rows]
-    splits = [split for split in SPLITS if any(split in on for on in by_row)]
-    several = len({row["trained_on"] for row in rows}) > 1
+    rows = [row for row in rows if of(row)]
+    splits = [split for split in SPLITS if any(split in of(row) for row in rows)]
+    several = len({row.trained_on for row in rows}) > 1
     accuracies = [
-        [accuracy(on.get(split), (row["paper"] or {}).get(split)) for split in splits]
-        for row, on in zip(rows, by_row, strict=True)
+        [accuracy(of(row).get(split), (row.paper or {}).get(split)) for split in splits]
+        for row in rows
     ]
-    lines = []
+    lines: list[list[Any]] = []
     for row, cells in zip(rows, best_of_columns(accuracies), strict=True):
-        data = (f"trained on {row['trained_on']}",) if several else ()
-        name = replace(network_cell(row["model"]), details=data)
-        cost = [row["parameters"], time_cell(row["seconds"]), round(row["pairs_per_second"].mean)]
-        lines.append([name, *cells, len(row["seeds"]), *cost])
-    baseline = {row["file"]: row["sampling"] for row in sampling if row["count"] == USUAL_ROWS}
+        data = (f"trained on {row.trained_on}",) if several else ()
+        cost = [row.parameters, time_cell(row.seconds), round(row.pairs_per_second.mean)]
+        name = replace(network_cell(row.model), details=data)
+        lines.append([name, *cells, len(row.seeds), *cost])
+    baseline = {row.file: row.sampling for row in sampling if row.count == USUAL_ROWS}
     values = [baseline.get(f"{source}/{split}") for split in splits]
     if any(values):
-        name = Cell(f"{USUAL_ROWS} random rows", kind="baseline")
-        random = [replace(cell, muted=True) for cell in (name, *map(accuracy, values))]
-        lines.append([*random, *[None] * 4])
+        cells = [Cell(f"{USUAL_ROWS} random rows", kind="baseline"), *map(accuracy, values)]
+        lines.append([*(replace(c, muted=True) for c in cells), *[None] * 4])
     columns = ["network", *(split.removeprefix("test_") for split in splits)]
     return table([*columns, "seeds", "parameters", "training", "pairs/s"], lines)
 
 
-def error_rows(group: RunGroup, material: Material) -> list[Row] | None:
-    """List the shortest pairs of the test sets that a network got wrong; None if unknown."""
-    files = [file for folder in material.test_folders for file in folder.files]
-    evaluated = [(file, group.first.evaluations.get(evaluation_key(file), {})) for file in files]
-    recorded = [(f, e) for f, e in evaluated if "errors" in e and e.get("sha256") == digest(f)]
-    if not recorded:
-        return None
-    wrong: list[tuple[str, Pair]] = []
-    for file, evaluation in recorded:
-        pairs = list(islice(read_pairs(file), max(evaluation["errors"], default=-1) + 1))
-        in_file = [pairs[row] for row in evaluation["errors"] if row < len(pairs)]
-        wrong += [(evaluation_key(file), pair) for pair in in_file]
-    wrong.sort(key=lambda item: (len(item[1].a) + len(item[1].b), item[0]))
+@dataclass(frozen=True)
+class ErrorRow:
+    """A pair that a network got wrong."""
+
+    model: str
+    file: str
+    premise: str
+    conclusion: str
+    entails: bool  # what is true, not what the network said
+
+
+def recorded_errors(group: RunGroup, material: Material) -> Iterator[tuple[Path, list[int]]]:
+    """Give the test sets as they were evaluated, with the rows that the network got wrong."""
+    for file in (file for folder in material.test_folders for file in folder.files):
+        evaluation = group.first.evaluations.get(evaluation_key(file), {})
+        if "errors" in evaluation and evaluation.get("sha256") == digest(file):
+            yield file, evaluation["errors"]
+
+
+def error_rows(group: RunGroup, material: Material) -> list[ErrorRow]:
+    """List the shortest pairs of the test sets that a network got wrong."""
+    shortest: list[tuple[int, str, Pair]] = []
+    for file, wrong in recorded_errors(group, material):
+        pairs = dict(zip(range(max(wrong, default=-1) + 1), read_pairs(file), strict=False))
+        in_file = [pairs[row] for row in wrong if row in pairs]
+        shortest += [(len(pair.a) + len(pair.b), evaluation_key(file), pair) for pair in in_file]
+    shortest.sort(key=lambda item: item[:2])
     return [
-        {
-            "model": group.model,
-            "file": key,
-            "premise": str(pair.premise),
-            "conclusion": str(pair.conclusion),
-            "entails": bool(pair.label),  # what is true, not what the network said
-        }
-        for key, pair in wrong[:MOST_ERRORS]
+        ErrorRow(group.model, key, str(pair.premise), str(pair.conclusion), bool(pair.label))
+        for _, key, pair in shortest[:MOST_ERRORS]
     ]
 
 
-def errors_section(material: Material) -> Section:
+def errors_section(rows: Sequence[ErrorRow], material: Material) -> list[Part]:
     """Show the shortest pairs that each network got wrong."""
-    by_model = {group.model: error_rows(group, material) for group in material.one_each}
+    if not rows:
+        return [text("no errors", command=code(material.evaluate_command))]
     parts: list[Part] = [text("errors")]
-    for model, rows in by_model.items():
+    columns = ["premise", "conclusion", "truth", "set", ""]
+    for model in dict.fromkeys(row.model for row in rows):
         lines = []
-        for row in rows or []:
-            pair = row["premise"], row["conclusion"]
-            truth = "follows" if row["entails"] else "does not follow"
-            link = f"{PLAYGROUND}#{urlencode(list(zip('ab', pair, strict=True)))}"
-            formulas = [Cell(formula, kind="formula") for formula in pair]
-            split = row["file"].rpartition("/")[2]
-            lines.append([*formulas, truth, split, Cell("try it", link=link)])
-        if lines:
-            columns = ["premise", "conclusion", "truth", "set", ""]
-            parts.append(replace(table(columns, lines, words=5), title=model))
-    if not any(by_model.values()):
-        return [], [text("no errors", command=code(material.evaluate_command))]
-    if perfect := [code(model) for model, rows in by_model.items() if rows == []]:
-        parts.append(text("no error of", models=listed(perfect)))
-    return [row for rows in by_model.values() for row in rows or []], parts
+        for row in (row for row in rows if row.model == model):
+            link = f"{PLAYGROUND}#{urlencode({'a': row.premise, 'b': row.conclusion})}"
+            lines.append(
+                [
+                    Cell(row.premise, kind="formula"),
+                    Cell(row.conclusion, kind="formula"),
+                    "follows" if row.entails else "does not follow",
+                    row.file.rpartition("/")[2],
+                    Cell("try it", link=link),
+                ]
+            )
+        parts.append(replace(table(columns, lines, words=len(columns)), title=model))
+    answers = {group.model: list(recorded_errors(group, material)) for group in material.one_each}
+    perfect = [code(m) for m, files in answers.items() if files and not any(e for _, e in files)]
+    return [*parts, *([text("no error of", models=listed(perfect))] if perfect else [])]

@@ -5,34 +5,53 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 
 from possibleworlds.report.figures import FAMILIES, OTHERS, family_of
-from possibleworlds.report.material import POSSIBLEWORLDNET, TESTS
-from possibleworlds.report.page import Row, code, listed, points, text
-from possibleworlds.report.worlds import SAMPLED_SPLITS, USUAL_ROWS
+from possibleworlds.report.material import TESTS
+from possibleworlds.report.page import Part, code, listed, text
+from possibleworlds.report.results import ResultRow
+from possibleworlds.report.runs import POSSIBLEWORLDNET, SeedMean
+from possibleworlds.report.worlds import SAMPLED_SPLITS, USUAL_ROWS, SamplingRow
 
-Accuracies = list[tuple[Row, dict[str, float]]]
-"""The rows of the results with their mean accuracies on one data set."""
+Accuracies = list[tuple[ResultRow, dict[str, SeedMean]]]
+"""The rows of the results with their accuracies on one data set."""
 
 
-def summarise(results: Sequence[Row], sampling: Iterable[Row]) -> Iterator[str]:
+def summary_section(
+    results: Sequence[ResultRow], sampling: Iterable[SamplingRow], note: str
+) -> list[Part]:
+    """Say what was found."""
+    sentences = summarise(results, sampling) or [text("nothing found")]
+    return [*sentences, *([text("note", note=note)] if note else [])]
+
+
+def summarise(results: Sequence[ResultRow], sampling: Iterable[SamplingRow]) -> list[str]:
     """Write the sentences for which there are results."""
-    sources = Counter(source for row in results for source in row["accuracy"])
-    for source, _ in sources.most_common(1):
-        means = [
-            (row, {split: value.mean for split, value in row["accuracy"].get(source, {}).items()})
-            for row in results
-        ]
-        rows = [(row, accuracy) for row, accuracy in means if accuracy.keys() & set(TESTS)]
-        yield from best_network(rows, source)
-        yield from against_the_paper(rows)
-        yield from families(rows)
-        sampled = {row["file"]: row for row in sampling if row["count"] == USUAL_ROWS}
-        files = {split: f"{source}/{split}" for split in SAMPLED_SPLITS}
-        yield from random_rows({s: sampled[file] for s, file in files.items() if file in sampled})
+    sources = Counter(source for row in results for source in row.accuracy)
+    if not sources:
+        return []
+    source = sources.most_common(1)[0][0]
+    rows = [(row, row.accuracy[source]) for row in results if source in row.accuracy]
+    rows = [(row, accuracy) for row, accuracy in rows if accuracy.keys() & set(TESTS)]
+    sampled = {
+        row.file.rpartition("/")[2]: row
+        for row in sampling
+        if row.file.rpartition("/")[0] == source and row.count == USUAL_ROWS
+    }
+    return [
+        *best_network(rows, source),
+        *against_the_paper(rows),
+        *families(rows),
+        *random_rows(sampled),
+    ]
 
 
 def in_percent(accuracy: float) -> str:
     """Write an accuracy."""
     return f"{100 * accuracy:.1f} %"
+
+
+def points(gap: float) -> str:
+    """Write a difference of two accuracies, in points."""
+    return f"{100 * gap:+.1f}".replace("-", "−")
 
 
 def short(split: str) -> str:
@@ -45,10 +64,10 @@ def best_network(rows: Accuracies, source: str) -> Iterator[str]:
     common = [split for split in TESTS if all(split in accuracy for _, accuracy in rows)]
     if len(rows) < 2 or not common:
         return
-    means = [(fmean(on[split] for split in common), row["model"], on) for row, on in rows]
+    means = [(fmean(on[split].mean for split in common), row.model, on) for row, on in rows]
     (best, first, on), (next_best, second, _), *_ = sorted(means, key=lambda m: -m[0])
-    worst = min(common, key=on.__getitem__)
-    least = in_percent(on[worst])
+    worst = min(common, key=lambda split: on[split].mean)
+    least = in_percent(on[worst].mean)
     yield text(
         "best network",
         networks=len(rows),
@@ -65,47 +84,57 @@ def best_network(rows: Accuracies, source: str) -> Iterator[str]:
 def against_the_paper(rows: Accuracies) -> Iterator[str]:
     """Compare with the paper's figures, wherever it has one."""
     gaps = {
-        f"{code(row['model'])} on {short(split)}": mean - row["paper"][split]
+        f"{code(row.model)} on {short(split)}": value.mean - row.paper[split]
         for row, accuracy in rows
-        if row["paper"]
-        for split, mean in accuracy.items()
+        if row.paper
+        for split, value in accuracy.items()
     }
     if gaps:
         best, worst = max(gaps, key=gaps.__getitem__), min(gaps, key=gaps.__getitem__)
+        lead, lag = points(gaps[best]), points(gaps[worst])
         ahead = sum(gap >= 0 for gap in gaps.values())
-        most = {"best": best, "lead": points(gaps[best])}
-        least = {"worst": worst, "lag": points(gaps[worst])}
-        yield text("against the paper", ahead=ahead, all=len(gaps), **most, **least)
+        yield text(
+            "against the paper",
+            ahead=ahead,
+            all=len(gaps),
+            best=best,
+            lead=lead,
+            worst=worst,
+            lag=lag,
+        )
 
 
 def families(rows: Accuracies) -> Iterator[str]:
     """Say where the best network of each family breaks down."""
-    easy, *others = (split for split in TESTS if split != "test_exam")
     falls: list[str] = []
     same: list[str] = []
     for family, (_, singular, _) in FAMILIES.items():
-        own = [on for row, on in rows if family_of(row["model"]) == family]
-        best = {s: max(means) for s in TESTS if (means := [on[s] for on in own if s in on])}
-        harder = [split for split in others if split in best]
-        if family != OTHERS and easy in best and harder:
-            worst = min(harder, key=best.__getitem__)
-            start, lowest = in_percent(best[easy]), in_percent(best[worst])
-            if lowest == start:
+        own = [accuracy for row, accuracy in rows if family_of(row.model) == family]
+        best = {
+            split: max(on[split].mean for on in own if split in on)
+            for split in TESTS
+            if split != "test_exam" and any(split in on for on in own)
+        }
+        if len(best) > 1 and TESTS[0] in best and family != OTHERS:
+            worst = min((split for split in best if split != TESTS[0]), key=best.__getitem__)
+            lowest = in_percent(best[worst])
+            if lowest == in_percent(best[TESTS[0]]):
                 same.append(f"{lowest} for the best {singular}")
             else:
-                fall = f"from {start.removesuffix(' %')} to {lowest}"
+                fall = f"from {100 * best[TESTS[0]]:.1f} to {lowest}"
                 falls.append(f"{fall} for the best {singular} ({short(worst)})")
     clauses = [f"{verb} {listed(x)}" for verb, x in (("goes", falls), ("stays at", same)) if x]
     if clauses:
-        yield text("families", first=short(easy), falls=listed(clauses))
+        yield text("families", first=short(TESTS[0]), falls=listed(clauses))
 
 
-def random_rows(rows: dict[str, Row]) -> Iterator[str]:
+def random_rows(rows: dict[str, SamplingRow]) -> Iterator[str]:
     """Compare random rows of the truth table with the network that has as many worlds."""
-    reached = [f"{in_percent(row['sampling'])} on {short(split)}" for split, row in rows.items()]
-    by_network = {split: row["network"].mean for split, row in rows.items() if row["network"]}
-    network = [f"{in_percent(mean)} on {short(split)}" for split, mean in by_network.items()]
-    if reached:
-        own = f"; {code(POSSIBLEWORLDNET)} with as many worlds reaches {listed(network)}"
-        sampled = f"{listed(reached)}{own if network else ''}."
-        yield text("random rows", rows=USUAL_ROWS, sampled=sampled)
+    own = [(short(split), rows[split]) for split in SAMPLED_SPLITS if split in rows]
+    if own:
+        sampled = listed([f"{in_percent(row.sampling)} on {split}" for split, row in own])
+        network = [f"{in_percent(r.network.mean)} on {split}" for split, r in own if r.network]
+        if network:
+            name = code(POSSIBLEWORLDNET)
+            sampled += f"; {name} with as many worlds reaches {listed(network)}"
+        yield text("random rows", rows=USUAL_ROWS, sampled=f"{sampled}.")

@@ -1,8 +1,7 @@
 """The number of worlds, in training and evaluation; and random rows of the truth table instead."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,15 +9,11 @@ from possibleworlds.data.files import read_pairs
 from possibleworlds.data.statistics import sample_truth_tables
 from possibleworlds.paper import SAMPLING_ON_HARD, SPLITS
 from possibleworlds.report.cells import as_cell, mark_best, table, time_cell
-from possibleworlds.report.figures import CHANCE, Line, Point, draw_panels, linear_axis, log_axis
-from possibleworlds.report.material import (
-    POSSIBLEWORLDNET,
-    CurvePoint,
-    Material,
-    RunGroup,
-    SeedMean,
-)
-from possibleworlds.report.page import Part, Picture, Row, Section, code, text
+from possibleworlds.report.figures import Line, Panel, Point, accuracy_axis, linear_axis, log_axis
+from possibleworlds.report.material import Material
+from possibleworlds.report.page import Part, Picture, code, text
+from possibleworlds.report.runs import POSSIBLEWORLDNET, CurvePoint, RunGroup, SeedMean
+from possibleworlds.training.evaluations import split_key
 
 SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")
 """The test sets where a few random rows of the truth table do not decide every pair."""
@@ -26,6 +21,65 @@ USUAL_ROWS = 64
 """How many random rows stand beside the networks."""
 LOWEST_ERROR = 0.0001
 """An error of 0 has no place on a logarithmic axis; half a wrong row in 5,000 has."""
+
+ByWorlds = dict[str, dict[int, SeedMean]]
+"""Accuracies by file, then by the number of worlds in evaluation."""
+
+
+@dataclass(frozen=True)
+class WorldsRow:
+    """A PossibleWorldNet trained with some number of worlds."""
+
+    worlds: int
+    validation: SeedMean
+    seconds: SeedMean
+    points: list[CurvePoint]
+
+
+@dataclass(frozen=True)
+class SamplingRow:
+    """Random rows of the truth table against a network with as many worlds."""
+
+    file: str
+    count: int  # of rows, or of worlds
+    refuted: float  # the fraction of non-entailments with a countermodel among the rows
+    paper_refuted: float | None
+    sampling: float  # the accuracy of deciding so
+    network: SeedMean | None
+
+
+def worlds_in_training(series: Iterable[RunGroup]) -> list[WorldsRow]:
+    """Compute validation error against training steps, by the number of worlds."""
+    return [
+        WorldsRow(g.first.settings["worlds"], g.validation, g.metric("seconds"), g.curve)
+        for g in series
+    ]
+
+
+def worlds_in_evaluation(group: RunGroup | None) -> ByWorlds:
+    """Find the accuracy on each file by the number of worlds in evaluation."""
+    by_file: ByWorlds = {}
+    if group:
+        for key, accuracy in group.accuracy.items():
+            file, worlds = split_key(key)
+            count = int(worlds or group.first.settings["worlds"])
+            by_file.setdefault(file, {})[count] = accuracy
+    return {file: dict(sorted(by.items())) for file, by in by_file.items() if len(by) > 1}
+
+
+def sampling_rows(material: Material, evaluated: ByWorlds) -> list[SamplingRow]:
+    """Compare sampled rows of the truth table with the network at as many worlds."""
+    rows: list[SamplingRow] = []
+    for folder in material.test_folders:
+        for file in sorted(folder.splits, key=lambda file: SPLITS.index(file.stem)):
+            key = f"{folder.name}/{file.stem}"
+            paper = SAMPLING_ON_HARD if file.stem == "test_hard" else {}
+            networks = evaluated.get(key, {})
+            rows += [
+                SamplingRow(key, n, refuted, paper.get(n), accuracy, networks.get(n))
+                for n, refuted, accuracy in sample_truth_tables(read_pairs(file)).results()
+            ]
+    return rows
 
 
 def accuracy_at(step: float, curve: Sequence[CurvePoint]) -> float | None:
@@ -35,117 +89,104 @@ def accuracy_at(step: float, curve: Sequence[CurvePoint]) -> float | None:
     return float(np.interp(step, [p.step for p in curve], [p.validation for p in curve]))
 
 
-def worlds_section(material: Material) -> Section:
+def worlds_section(
+    rows: Sequence[WorldsRow], evaluated: ByWorlds, material: Material
+) -> list[Part]:
     """Show the figure of section 5, and how the number of worlds in evaluation matters."""
-    trained, evaluated = material.worlds_series, material.accuracy_by_worlds
-    # Networks that were trained for equal times have seen unequal amounts of data.
-    common = min((group.curve[-1].step for group in trained if group.curve), default=0.0)
-    columns = ["worlds", f"after {common:,.0f} steps", "at the best step", "steps", "training"]
-    rows, lines, at_common = [], [], []
-    for group in trained:
-        worlds, seconds = group.settings["worlds"], group.metric("seconds")
-        validation, curve = group.validation, group.curve
-        rows.append(
-            {"worlds": worlds, "validation": validation, "seconds": seconds, "points": curve}
-        )
-        equal = accuracy_at(common, curve)
-        steps = round(curve[-1].step) if curve else None
-        lines.append([worlds, equal, validation, steps, time_cell(seconds)])
-        at_common += [Point(worlds, f"{worlds} worlds", equal)] if equal is not None else []
     parts: list[Part] = []
-    if trained:
+    on_validation = {key: by for key, by in evaluated.items() if key.endswith("/validate")}
+    # Networks that were trained for equal times have seen unequal amounts of data.
+    common = min((row.points[-1].step for row in rows if row.points), default=0.0)
+    at_common = {row.worlds: accuracy_at(common, row.points) for row in rows}
+    if rows:
         caption = "Validation error against training steps, by the number of worlds."
-        parts.append(Picture("worlds", caption, draw_training(trained)))
-    curves = [worlds_line(key, by) for key, by in evaluated.items() if key.endswith("/validate")]
-    if trained or curves:
+        parts.append(Picture("worlds", caption, draw_training(rows)))
+    if rows or on_validation:
+        equal = {worlds: value for worlds, value in at_common.items() if value is not None}
         caption = "Accuracy on validation data by worlds in evaluation"
-        if at_common:
-            curves.append(Line("trained so", "worlds dashed", at_common))
-            caption += f"; dashed: trained with as many, after {common:,.0f} steps"
-        x_axis = partial(log_axis, "worlds", all_named=True)
-        drawings = draw_panels({"accuracy, %": curves}, x_axis)
-        parts.append(Picture("worlds-evaluation", f"{caption}.", drawings))
-    if trained:
+        caption += f"; dashed: trained with as many, after {common:,.0f} steps." if equal else "."
+        parts.append(Picture("worlds-evaluation", caption, draw_evaluation(equal, on_validation)))
+    if rows:
+        columns = ["worlds", f"after {common:,.0f} steps", "at the best step", "steps", "training"]
+        steps = [round(row.points[-1].step) if row.points else None for row in rows]
+        lines = [
+            [row.worlds, at_common[row.worlds], row.validation, last, time_cell(row.seconds)]
+            for row, last in zip(rows, steps, strict=True)
+        ]
         parts += [text("worlds"), table(columns, lines, words=0)]
     else:
         parts.append(text("no worlds in training"))
     if not evaluated:
         parts.append(text("no worlds in evaluation", command=code(material.evaluate_command)))
-    return {"in_training": rows, "in_evaluation": evaluated}, parts
+    return parts
 
 
-def draw_training(series: Sequence[RunGroup]) -> list[str]:
+def draw_training(rows: Sequence[WorldsRow]) -> list[str]:
     """Draw validation error against training steps, a line for each number of worlds."""
     lines = []
-    for i, group in enumerate(series, 1):
-        worlds = group.settings["worlds"]
-        errors = [(p.step, max(LOWEST_ERROR, 1 - p.validation)) for p in group.curve]
+    for i, row in enumerate(rows, 1):
+        errors = [(p.step, max(LOWEST_ERROR, 1 - p.validation)) for p in row.points]
         points = [Point(x, f"step {x:,.0f}", error, note=" wrong") for x, error in errors]
-        name = f"{worlds} world{'s' * (worlds > 1)}"
+        name = f"{row.worlds} world{'s' * (row.worlds > 1)}"
         if points:
-            lines.append(Line(name, "worlds", points, opacity=0.4 + 0.6 * i / len(series)))
-    return draw_panels(
-        {"validation error, %": lines},
-        lambda steps: linear_axis("training steps", [0, *steps]),
-        lambda errors: log_axis("error, %", [*errors, CHANCE]),
-    )
+            lines.append(Line(name, "worlds", points, opacity=0.4 + 0.6 * i / len(rows)))
+    points = [point for line in lines for point in line.points]
+    x_axis = linear_axis("training steps", 0, max((p.x for p in points), default=1))
+    panel = Panel(x_axis, log_axis("error, %", [*(p.y for p in points), 50.0]))
+    return [panel.draw("validation error, %", lines)] if lines else []
 
 
-def worlds_line(name: str, by_worlds: Mapping[int, SeedMean]) -> Line:
+def worlds_line(name: str, by_worlds: dict[int, SeedMean]) -> Line:
     """Make a line of a network's accuracies by its number of worlds."""
     points = [Point(n, f"{n} worlds", value.mean, value.interval) for n, value in by_worlds.items()]
     return Line(name, "worlds", points)
 
 
-def sampling_rows(material: Material) -> list[Row]:
-    """Compare sampled rows of the truth table with the network at as many worlds."""
-    rows = []
-    for folder in material.test_folders:
-        for file in sorted(folder.splits, key=lambda file: SPLITS.index(file.stem)):
-            key = f"{folder.name}/{file.stem}"
-            paper = SAMPLING_ON_HARD if file.stem == "test_hard" else {}
-            for n, refuted, accuracy in sample_truth_tables(read_pairs(file)).results():
-                row = {
-                    "file": key,
-                    "count": n,  # of rows, or of worlds
-                    "refuted": refuted,  # the non-entailments with a countermodel among the rows
-                    "paper_refuted": paper.get(n),
-                    "sampling": accuracy,  # of deciding so
-                    "network": material.accuracy_by_worlds.get(key, {}).get(n),
-                }
-                rows.append(row)
-    return rows
+def draw_evaluation(trained: dict[int, float], evaluated: ByWorlds) -> list[str]:
+    """Draw accuracy against worlds, in training and evaluation or in evaluation alone."""
+    lines = [worlds_line(file, by_worlds) for file, by_worlds in evaluated.items()]
+    if trained:
+        points = [Point(n, f"{n} worlds", value) for n, value in trained.items()]
+        lines.append(Line("trained so", "worlds dashed", points))
+    if not lines:
+        return []
+    counts = sorted({point.x for line in lines for point in line.points})
+    panel = Panel(log_axis("worlds", counts, counts), accuracy_axis(lines))
+    return [panel.draw("accuracy, %", lines)]
 
 
-def sampling_section(rows: Sequence[Row], material: Material) -> list[Part]:
+def sampling_section(rows: Sequence[SamplingRow], material: Material) -> list[Part]:
     """Compare truth-table sampling with the network."""
-    rows = [row for row in rows if row["file"].endswith(SAMPLED_SPLITS)]
+    rows = [row for row in rows if row.file.endswith(SAMPLED_SPLITS)]
     if not rows:
-        return [text("no sampling", command=code(f"{material.command} --data DATA"))]
+        return [text("no sampling", command=code(f"{material.request.command} --data DATA"))]
     columns = ["set", "rows or worlds", "refuted, paper", "refuted", "random rows"]
     lines = []
     for row in rows:
-        paper = replace(as_cell(row["paper_refuted"]), muted=True)
-        decided = mark_best([as_cell(row["sampling"]), as_cell(row["network"])])
-        lines.append([row["file"], row["count"], paper, row["refuted"], *decided])
+        refuted = [as_cell(row.paper_refuted, muted=True), as_cell(row.refuted)]
+        decided = mark_best([as_cell(row.sampling), as_cell(row.network)])
+        lines.append([row.file, row.count, *refuted, *decided])
     caption = "Accuracy in percent of random rows (dashed) and of the network with as many worlds."
     parts: list[Part] = [
         text("sampling"),
         Picture("sampling", caption, draw_sampling(rows)),
         table([*columns, POSSIBLEWORLDNET], lines),
     ]
-    if not any(row["network"] for row in rows):
+    if not any(row.network for row in rows):
         parts.append(text("no network to compare", command=code(material.evaluate_command)))
     return parts
 
 
-def draw_sampling(rows: Sequence[Row]) -> list[str]:
+def draw_sampling(rows: Sequence[SamplingRow]) -> list[str]:
     """Draw truth-table sampling and a network, at equal numbers of rows and worlds."""
-    panels: dict[str, list[Line]] = {}
-    for file in dict.fromkeys(row["file"] for row in rows):
-        own = [row for row in rows if row["file"] == file]
-        sampled = [Point(row["count"], f"{row['count']} rows", row["sampling"]) for row in own]
-        panels[file] = [Line("random rows", "baseline dashed", sampled)]
-        if network := {row["count"]: row["network"] for row in own if row["network"]}:
-            panels[file].append(worlds_line(POSSIBLEWORLDNET, network))
-    return draw_panels(panels, partial(log_axis, "random rows, or worlds", all_named=True))
+    lines: dict[str, list[Line]] = {}
+    for file in dict.fromkeys(row.file for row in rows):
+        own = [row for row in rows if row.file == file]
+        sampled = [Point(row.count, f"{row.count} rows", row.sampling) for row in own]
+        lines[file] = [Line("random rows", "baseline dashed", sampled)]
+        if network := {row.count: row.network for row in own if row.network}:
+            lines[file].append(worlds_line(POSSIBLEWORLDNET, network))
+    counts = sorted({row.count for row in rows})
+    y_axis = accuracy_axis(line for own in lines.values() for line in own)
+    panel = Panel(log_axis("random rows, or worlds", counts, counts), y_axis)
+    return [panel.draw(file, own) for file, own in lines.items()]
