@@ -27,7 +27,7 @@ def windows(browser: Any, page_file: Path) -> Windows:
 
 
 def biased_page(bias: float) -> str:
-    """Assemble the page with networks whose z is higher by a bias than they have learnt."""
+    """Assemble the page with networks whose scores are higher by a bias than they have learnt."""
 
     def biased(name: str) -> dict[str, Any]:
         learnt = page.network(name)
@@ -35,9 +35,14 @@ def biased_page(bias: float) -> str:
         weights[4 * learnt["settings"]["size"]] += bias  # f.bias comes after b1
         return {**learnt, "weights": base64.b64encode(weights.tobytes()).decode()}
 
-    networks = {name: biased(name) for name in page.NETWORKS}
+    networks, source = {name: biased(name) for name in page.NETWORKS}, page.source
+    by_sides = "Math.max(a, b) + Math.log1p("  # the score of guided worlds, which has no f.bias
+    assert source("network.js").count(by_sides) == 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page, "network", networks.__getitem__)
+        patch.setattr(
+            page, "source", lambda name: source(name).replace(by_sides, f"{bias} + {by_sides}")
+        )
         return page.assemble()
 
 
