@@ -126,8 +126,9 @@ def spoken(reply: str) -> str:
     if "</th" in reply or "<|" in reply:  # a chat template may have opened it
         reply = THOUGHT.split(reply)[-1]
     reply = reply[:-100] + END_OF_MESSAGE.sub("", reply[-100:])
-    for wrapper, inside in WRAPPERS:
-        reply = wrapper.sub(inside, reply)
+    if "<" in reply or "oxed" in reply:
+        for wrapper, inside in WRAPPERS:
+            reply = wrapper.sub(inside, reply)
     return reply.strip()
 
 
