@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import recursion
@@ -37,6 +38,7 @@ from possibleworlds.training.settings import TrainingSettings
 
 UNITS = 16
 BATCHES = 8
+ROUNDS = 7
 LABELS = torch.tensor([1, 1, 0, 0] * UNITS)
 NATIVE = native.engine() == "native"
 VIEWS = {
@@ -185,23 +187,24 @@ def convolutions(data: Dataset) -> str:
 
 
 def trees(data: Dataset) -> list[str]:
-    """The tree models against plain recursion, and the PossibleWorldNet against torch.mm."""
+    """The tree models against plain recursion, and the PossibleWorldNet against torch.mm.
+
+    Ratios are medians of rounds, each with both measurements one after the other.
+    """
     lines = []
     for name in ("treenet", "treelstm"):
         bench = Bench(made(name, size=64), data)
-        step, plain = bench.step(), bench.recursive()
-        lines.append(
-            f"- {name}, size 64: **{plain / step:.0f} times** the speed of plain recursion."
-        )
+        ratio = median(bench.recursive() / bench.step() for _ in range(ROUNDS))
+        lines.append(f"- {name}, size 64: **{ratio:.0f} times** the speed of plain recursion.")
     bench = Bench(made("possibleworldnet", size=32, worlds=128), data)
     plain, work = bench.recursive(), bench.flops()
-    rounds = [(bench.step(), multiplication_rate()) for _ in range(5)]
+    rounds = [(bench.step(), multiplication_rate()) for _ in range(ROUNDS)]
     step, rate = min(rounds)
-    shares = sorted(work / s / r for s, r in rounds)
+    share = median(work / s / r for s, r in rounds)
     lines += [
         f"- possibleworldnet, d = 32, 128 worlds: **{plain / step:.0f} times** plain recursion; "
-        f"**{shares[len(shares) // 2]:.0%}** of the rate of `torch.mm` (median of 5 rounds), which "
-        f"gives {rate / 1e9:.0f} GFLOP/s here; {64 / step:,.0f} pairs/s, or "
+        f"**{share:.0%}** of the rate of `torch.mm`, which gives "
+        f"{rate / 1e9:.0f} GFLOP/s here; {64 / step:,.0f} pairs/s, or "
         f"{64 / step * 150e9 / rate:,.0f} where `torch.mm` gives 150 GFLOP/s."
     ]
     times = {

@@ -164,9 +164,11 @@ class _Scores(torch.autograd.Function):
             raise RuntimeError("sat3's backward pass gives back its memory: it runs only once")
         of_worlds = call.like.new_zeros(call.like.shape) if ctx.needs_input_grad[2] else None
         sizes = [shape.numel() for shape in ctx.shapes]
-        parts = call.like.new_zeros(PARTS, sum(sizes))
+        memory = call.workspace.take(PARTS * sum(sizes), call.like)
+        parts = memory[: PARTS * sum(sizes)].view(PARTS, -1).zero_()
         call.run(units, None, of_scores.contiguous(), of_worlds, parts)
         call.workspace.give_back(units)
+        call.workspace.give_back(memory)
         gradients = zip(parts.sum(0).split(sizes), ctx.shapes, strict=True)
         return None, None, of_worlds, *(gradient.view(shape) for gradient, shape in gradients)
 

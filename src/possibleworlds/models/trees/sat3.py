@@ -27,9 +27,14 @@ class Workspace:
 
     def take(self, size: int, like: Tensor) -> Tensor:
         """Return at least `size` numbers, of the type and on the device of `like`."""
-        buffer = self._free.pop() if self._free else like.new_empty(0)
-        fits = (buffer.dtype, buffer.device) == (like.dtype, like.device) and len(buffer) >= size
-        return buffer if fits else like.new_empty(size + size // 4)
+        kind = like.dtype, like.device
+        self._free = [b for b in self._free if (b.dtype, b.device) == kind]
+        self._free.sort(key=len)
+        for i, buffer in enumerate(self._free):
+            if len(buffer) >= size:
+                return self._free.pop(i)
+        del self._free[-1:]  # too small, as are all the others
+        return like.new_empty(size + size // 4)
 
     def give_back(self, buffer: Tensor) -> None:
         """Let a later batch have the buffer."""
