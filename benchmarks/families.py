@@ -123,6 +123,47 @@ def clauses(n: int, random: Random) -> tuple[Formula, Formula]:
     return all_of(one_less(random, parts)), whole
 
 
+def curried(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a > (b > (c > ...)), and the same premises in another order, perhaps one negated."""
+    *v, last = variables(random, n)
+    premises = [literal(random, x) for x in v]
+    others = random.sample(premises, len(premises))
+    if random.random() < 0.5:
+        others[0] = ~others[0]
+
+    def chain(parts: Sequence[Formula]) -> Formula:
+        return reduce(lambda rest, part: part >> rest, parts, last)
+
+    return chain(premises), chain(others)
+
+
+def disjunction(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a disjunction of literals that is written with |, > and ~& in turn, and another such."""
+    literals = [literal(random, x) for x in variables(random, n)]
+    others = random.sample(literals, n)
+    if random.random() < 0.5:
+        others[0] = ~others[0]
+
+    def chain(parts: Sequence[Formula]) -> Formula:
+        rest, *before = parts
+        for part in before:
+            rest = random.choice([part | rest, ~part >> rest, ~(~part & ~rest)])
+        return rest
+
+    return chain(literals), chain(others)
+
+
+def exclusive(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw n - 1 sums of three variables modulo 2, and a literal."""
+    v = variables(random, n)
+
+    def total(a: Formula, b: Formula) -> Formula:
+        return (a | b) & ~(a & b)
+
+    sums = [total(total(a, b), c) for a, b, c in (random.sample(v, 3) for _ in range(n - 1))]
+    return all_of([literal(random, one) for one in sums]), literal(random, random.choice(v))
+
+
 def nested(n: int, operators: int, random: Random) -> tuple[Formula, Formula]:
     """Draw two formulas that grow by one literal at a time, as deep as they are long."""
     v = variables(random, n)
@@ -152,6 +193,9 @@ FAMILIES: dict[str, Family] = {
     "parity of 13 variables": partial(parity, 13),
     "3-CNF less a clause, 20 variables": partial(clauses, 20),
     "nested 100 deep, 10 variables": partial(nested, 10, 100),
+    "premises one by one, 20 variables": partial(curried, 20),
+    "sums modulo 2, 16 variables": partial(exclusive, 16),
+    "disjunction in three notations, 20 variables": partial(disjunction, 20),
 }
 
 

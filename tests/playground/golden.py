@@ -114,8 +114,9 @@ def balanced(rng: random.Random) -> list[dict[str, str]]:
     rows = []
     for _ in range(500):
         formula = random_formula(rng, rng.randrange(40), [*"abcd"])
-        # Mostly & and |, and no constants, so that there are long runs.
-        likely = {"=": "&", ">": rng.choice("&|>"), "~": rng.choice(["~", ""]), "1": "e", "0": "f"}
+        # Mostly one operator, and no constants, so that there are long runs.
+        likely = {"=": rng.choice("&>"), ">": rng.choice("&|>"), "~": rng.choice(["~", ""])}
+        likely |= {"1": "e", "0": "f"} | ({"&": ">", "|": ">"} if rng.random() < 0.3 else {})
         rpn = "".join(likely.get(symbol, symbol) for symbol in formula.rpn)
         rows.append({"rpn": rpn, "balanced": decode(np.uint8(balance(encode(rpn))))})
     return rows

@@ -5,7 +5,7 @@ z = W_f [sat3(w, A), sat3(w, B)] + b_f, which is the lower the more w speaks aga
 and the product is taken over the worlds where they arrive. An evaluation takes only a few such
 steps and goes on by tabu search (tabu.py), until a world refutes the entailment or a budget is
 spent; the best world then decides. The search knows no logic, only what the network has learnt; but
-an evaluation first writes runs of one associative operator as balanced trees (trees/balance.py).
+an evaluation first writes runs of one operator as balanced trees (trees/balance.py).
 
 Tabu search scores a world by both sides. With z = a + b + b_f, where a is W_f's term of A and b
 that of B, e^a acts as the odds that A is false in w, and e^b as the odds that B is true. Their sum

@@ -35,7 +35,8 @@ export function basic(rpn) {
   });
 }
 
-// The same with runs of & and of | as balanced trees, as the guided search takes them in Python.
+// The same with runs of & and of | as balanced trees, and a > (b > c) as (a & b) > c, as the guided
+// search takes them in Python.
 export function balanced(rpn) {
   const joined = (op, parts) => {
     if (parts.length === 1) return parts[0];
@@ -43,10 +44,14 @@ export function balanced(rpn) {
     return [...joined(op, parts.slice(0, half)), ...joined(op, parts.slice(half)), op];
   };
   const whole = ({ op, parts }) => joined(op, parts);
+  const run = (op, operands) => operands.flatMap((one) => (one.op === op ? one.parts : [whole(one)]));
   return whole(fold(basic(rpn), (symbol, operands) => {
-    const isRun = symbol === "&" || symbol === "|";
-    if (!isRun) return { parts: [[...operands.flatMap(whole), symbol]] };
-    return { op: symbol, parts: operands.flatMap((one) => (one.op === symbol ? one.parts : [whole(one)])) };
+    if (symbol === "&" || symbol === "|") return { op: symbol, parts: run(symbol, operands) };
+    if (symbol !== ">") return { parts: [[...operands.flatMap(whole), symbol]] };
+    const [left, right] = operands;
+    const premises = [...run("&", [left]), ...(right.premises ?? [])];
+    const conclusion = right.conclusion ?? whole(right);
+    return { parts: [[...joined("&", premises), ...conclusion, ">"]], premises, conclusion };
   }));
 }
 

@@ -84,7 +84,7 @@ class Forest:
 
     @cached_property
     def balanced(self) -> Forest:
-        """The formulas with runs of one associative operator as balanced trees, of equal length."""
+        """The formulas with runs of one operator as balanced trees, of equal length."""
         formulas = (self.code[i:j].tolist() for i, j in pairwise(self.offsets))
         codes = np.fromiter(chain.from_iterable(map(balance, formulas)), np.uint8, len(self.code))
         return Forest(codes, self.offsets)
