@@ -33,6 +33,7 @@ RANDOM_ROWS = (256, 4096)
 NAMES = {
     "possibleworldnet-uniform": "possibleworldnet, uniform worlds, as in the paper",
     "guidedworldnet-uniform": "guidedworldnet, uniform worlds",
+    "modern-transformer-paper": "modern-transformer, on the paper's 100,000 rows",
 }
 """How rows are called that are not called like their network."""
 
@@ -194,7 +195,8 @@ def details(rows: dict[str, Any]) -> str:
         minutes = mean(one["seconds"] for one in row["seeds"].values()) / 60
         options = row["command"].partition("--epochs ")[2]
         epochs, *changed = options.split(" --set ")
-        training = ", ".join([f"{epochs} epochs", *(f"`{word}`" for word in changed)])
+        rows_each = " of 1,000,000 rows" if " --data large " in row["command"] else ""
+        training = ", ".join([f"{epochs} epochs{rows_each}", *(f"`{word}`" for word in changed)])
         cells = [name, training, each["ours"], each["published"], f"{rise:+.2f}", f"{minutes:.1f}"]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -229,11 +231,11 @@ def draw_curves(rows: dict[str, Any]) -> None:
         for name in sorted(names, key=lambda name: -rows[name]["seeds"]["0"]["curve"][-1][1]):
             row = rows[name]
             curves = [one["curve"] for one in row["seeds"].values()]
-            epochs = [float(row["settings"]["epochs"]) * s / curves[0][-1][0] for s, _ in curves[0]]
+            epochs = [step * row["settings"]["batch_size"] / 100_000 for step, _ in curves[0]]
             values = [100 * mean(curve[i][1] for curve in curves) for i in range(len(curves[0]))]
             axis.plot(epochs, values, "o-", markersize=2.5, linewidth=1.2, label=name)
         axis.legend(frameon=False, fontsize=8)
-        axis.set(title=family, xlabel="epochs")
+        axis.set(title=family, xlabel="epochs of 100,000 rows")
         axis.set_xlim(left=0)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("our validation data, % right")

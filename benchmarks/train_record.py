@@ -19,7 +19,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,10 @@ ROWS = {
     "bilstm-traversal": Row("bilstm-traversal", 20),
     "transformer": Row("transformer", 20),
     "guidedworldnet-uniform": Row("guidedworldnet", 24, UNIFORM, data="wide", seeds=(0,)),
-    "modern-transformer": Row("modern-transformer", 25, {"positions": "tree"}, seeds=(0,)),
+    "modern-transformer-paper": Row("modern-transformer", 25, {"positions": "tree"}, seeds=(0,)),
+    "modern-transformer": Row(
+        "modern-transformer", 2.5, {"positions": "tree"}, data="large", seeds=(0,)
+    ),
 }
 """By name, in the order in which they are trained."""
 
@@ -101,12 +104,15 @@ def pruned(files: Iterable[Path]) -> list[str]:
 
 
 def generate(out: Path, published: list[Path]) -> None:
-    """Generate the paper's splits; and training rows whose formulas may be a bare variable."""
+    """Generate the paper's splits, rows whose formulas may be a bare variable, and more rows."""
     command("generate", str(out / "paper"), *pruned(published))
     others = [file for file in data_files([out / "paper"]) if file.stem != "train"]
     command("generate", str(out / "wide"), "--operators", "0-10", *pruned([*published, *others]))
     exam = [split for split in PRESETS["paper"] if split.name == "test_exam"]
     generate_folder(out / "exam", exam, seed=0)  # whole, as it is not pruned
+    train, validate = PRESETS["paper"][:2]
+    large = [replace(train, rows=10 * train.rows), validate]
+    generate_folder(out / "large", large, seed=0, prune_against=[*published, *others])
 
 
 def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
