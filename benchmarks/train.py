@@ -165,7 +165,7 @@ def padded(model: ConvNet, batch: Batch) -> torch.Tensor:
             x = torch.nn.functional.max_pool1d(x, 2, ceil_mode=True)
             lengths = (lengths + 1) // 2
             present = Sequences(x[:, 0], lengths).present[:, None]
-    codes = encoder.mlp(x.sum(2) / lengths[:, None])
+    codes = encoder.mlp(x.amax(2))
     return model.classifier(codes[batch.left], codes[batch.right])
 
 

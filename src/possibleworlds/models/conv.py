@@ -40,7 +40,7 @@ class WindowConvolution(nn.Conv1d):
 
 
 class ConvEncoder(nn.Module):
-    """A stack of convolutions, the mean over what is left of the sequence, and an MLP."""
+    """A stack of convolutions, the maximum over what is left of the sequence, and an MLP."""
 
     def __init__(self, settings: ConvNetSettings) -> None:
         super().__init__()
@@ -67,13 +67,17 @@ class ConvEncoder(nn.Module):
         for i, convolution in enumerate(self.convolutions, 1):
             x = convolution(cut(x, near)).relu()
             if self.pooling and i % self.pooling == 0:
-                # After a ReLU no value is below the zeros beyond the end.
-                x = cut(x, windows(lengths, 2, stride=2)).amax(1)
-                lengths = (lengths + 1) // 2
+                x, lengths = pool(x, lengths)
                 near = windows(lengths, self.kernel)
-        owner = torch.repeat_interleave(lengths)
-        total = x.new_zeros(len(lengths), x.shape[1]).index_add(0, owner, x)
-        return self.mlp(total / lengths[:, None])
+        while len(x) > len(lengths):
+            x, lengths = pool(x, lengths)
+        return self.mlp(x)
+
+
+def pool(x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Keep the maximum of each two positions: of (symbols, size), none below 0, half as many."""
+    # No value is below the zeros beyond the end.
+    return cut(x, windows(lengths, 2, stride=2)).amax(1), (lengths + 1) // 2
 
 
 def windows(lengths: Tensor, width: int, stride: int = 1) -> Tensor:
