@@ -108,10 +108,9 @@ def generate(out: Path, published: list[Path]) -> None:
     command("generate", str(out / "paper"), *pruned(published))
     others = [file for file in data_files([out / "paper"]) if file.stem != "train"]
     command("generate", str(out / "wide"), "--operators", "0-10", *pruned([*published, *others]))
-    exam = [split for split in PRESETS["paper"] if split.name == "test_exam"]
-    generate_folder(out / "exam", exam, seed=0)  # whole, as it is not pruned
-    train, validate = PRESETS["paper"][:2]
-    large = [replace(train, rows=10 * train.rows), validate]
+    splits = {split.name: split for split in PRESETS["paper"]}
+    generate_folder(out / "exam", [splits["test_exam"]], seed=0)  # whole, as it is not pruned
+    large = [replace(splits["train"], rows=1_000_000), splits["validate"]]
     generate_folder(out / "large", large, seed=0, prune_against=[*published, *others])
 
 
