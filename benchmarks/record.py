@@ -15,7 +15,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from possibleworlds.experiments.selection import rank_seeds
-from possibleworlds.models.registry import resolve
+from possibleworlds.models.registry import entries
 from possibleworlds.paper import SPLITS, TABLE_2
 from possibleworlds.storage import read_json, write_json
 from possibleworlds.training.checkpoint import (
@@ -123,9 +123,7 @@ def paper_figures(name: str, model: str, rows: dict[str, Any]) -> dict[str, floa
     """The figures of the paper that a network comes from; PossibleWorldNet's stand once."""
     if name == "possibleworldnet" and "possibleworldnet-uniform" in rows:
         return {}
-    if name == "possibleworldnet-uniform":
-        return TABLE_2["possibleworldnet"]
-    return TABLE_2.get(name, {}) or dict(resolve(model).published)
+    return entries()[model].published
 
 
 def table(rows: dict[str, Any], before: dict[str, Any]) -> str:

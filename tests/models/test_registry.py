@@ -40,6 +40,7 @@ def test_what_a_network_declares(name: str) -> None:
     assert cls.search_share >= 0
     assert set(cls.published) <= set(SPLITS)
     assert not (cls.published and name in TABLE_2)
+    assert entries()[name].published == TABLE_2.get(name, cls.published)
     assert RunSettings.read(cls, {}).training
 
 

@@ -19,7 +19,6 @@ from possibleworlds.data.files import data_files, fingerprint, read, shown_name
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError, install_command
 from possibleworlds.models.registry import entries, names
-from possibleworlds.paper import TABLE_2
 from possibleworlds.report.page import duration
 from possibleworlds.storage import read_json, sha256
 from possibleworlds.training.checkpoint import RUN, SHIPPED, find_run, read_run
@@ -307,7 +306,7 @@ def models(as_json: console.Json = False) -> None:
     lines: list[dict[str, Any]] = []
     for name, entry in entries().items():
         record = read_json(SHIPPED / name / RUN)
-        paper = {split: round(percent / 100, 6) for split, percent in TABLE_2.get(name, {}).items()}
+        paper = {split: round(percent / 100, 6) for split, percent in entry.published.items()}
         line: dict[str, Any] = {"name": name, "summary": entry.summary, "citation": entry.citation}
         line["paper"] = paper or None
         line["pretrained"] = record.get("accuracy", {}).get("published")

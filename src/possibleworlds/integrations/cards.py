@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from possibleworlds.data.splits import MANIFEST, read_manifest
 from possibleworlds.data.statistics import SplitStatistics
 from possibleworlds.errors import UserError, printable, quoted
-from possibleworlds.models.registry import summary
-from possibleworlds.paper import SPLITS, TABLE_2
+from possibleworlds.models.registry import entries, summary
+from possibleworlds.paper import SPLITS
 
 if TYPE_CHECKING:
     from possibleworlds.training.checkpoint import RunRecord
@@ -126,7 +126,7 @@ def model_card(run: "RunRecord") -> str:
     name, metrics, accuracy = run.model, run.metrics, run.accuracy or {}
     if metrics is None:
         raise UserError("a run that has not come to its first checkpoint has no card")
-    paper = TABLE_2.get(name, {})
+    paper = entries()[name].published if name in entries() else {}
     columns = {
         "published sets": accuracy.get("published", {}),
         "sets of our own": accuracy.get("generated", {}),

@@ -1,8 +1,8 @@
 """The networks by the names that users type, and any other by its module and class.
 
-A class in a file of this folder that has a `name` is a network. Name, summary and citation are read
-from the source, so that listing the networks imports no torch. Other packages add theirs by an
-entry point of the group `possibleworlds.models`, such as
+A class in a file of this folder that has a `name` is a network. Name, summary, citation and
+published figures are read from the source, so that listing the networks imports no torch. Other
+packages add theirs by an entry point of the group `possibleworlds.models`, such as
 
     [project.entry-points."possibleworlds.models"]
     mynet = "mypackage.mynet:MyNet"
@@ -12,16 +12,17 @@ import ast
 import importlib
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from possibleworlds.display import html_table
 from possibleworlds.errors import UserError, quoted, reason
-from possibleworlds.paper import TABLE_2
+from possibleworlds.paper import SPLITS, TABLE_2
 
 if TYPE_CHECKING:
     from possibleworlds.models.base import Model
@@ -38,28 +39,31 @@ class Entry:
     """`module:Class`."""
     summary: str
     citation: str
+    published: dict[str, float]
+    """Percent right on each published split, in the paper that it comes from."""
 
 
-def declared(source: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield each class of a source file with the strings that its body assigns.
+def declared(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each class of a source file with the constants that its body assigns.
 
     >>> list(declared('class Net(Model):\\n    name: ClassVar[str] = "net"'))
     [('Net', {'name': 'net'})]
     """
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
-            strings: dict[str, str] = {}
+            constants: dict[str, Any] = {}
             for statement in node.body:
-                if isinstance(statement, ast.AnnAssign):
+                if isinstance(statement, ast.AnnAssign) and statement.value:
                     targets: list[ast.expr] = [statement.target]
                 elif isinstance(statement, ast.Assign):
                     targets = statement.targets
                 else:
                     continue
-                value = statement.value
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    strings |= {t.id: value.value for t in targets if isinstance(t, ast.Name)}
-            yield node.name, strings
+                assert statement.value is not None
+                with suppress(ValueError, TypeError):  # it is not a constant
+                    value = ast.literal_eval(statement.value)
+                    constants |= {t.id: value for t in targets if isinstance(t, ast.Name)}
+            yield node.name, constants
 
 
 @cache
@@ -67,25 +71,30 @@ def entries() -> dict[str, Entry]:
     """Return the networks of this folder and of other packages, in the order of `names`."""
     known: dict[str, Entry] = {}
     for file in Path(__file__).parent.glob("*.py"):
-        for cls, strings in declared(file.read_text("utf-8")):
-            if "name" in strings:
+        for cls, constants in declared(file.read_text("utf-8")):
+            if "name" in constants:
                 path = f"{__package__}.{file.stem}:{cls}"
-                known[strings["name"]] = make_entry(strings["name"], path, strings)
+                known[constants["name"]] = make_entry(constants["name"], path, constants)
     for point in entry_points(group=ENTRY_POINTS):
         if point.name not in known:  # those of this package cannot be replaced
-            known[point.name] = make_entry(point.name, point.value, strings_of(point.value))
+            known[point.name] = make_entry(point.name, point.value, constants_of(point.value))
     of_paper = list(TABLE_2)
     rank = {name: of_paper.index(name) if name in of_paper else len(of_paper) for name in known}
     return {name: known[name] for name in sorted(known, key=lambda name: (rank[name], name))}
 
 
-def make_entry(name: str, path: str, strings: dict[str, str]) -> Entry:
-    """Make an entry of what a class declares."""
-    return Entry(name, path, strings.get("summary", ""), strings.get("citation", ""))
+def make_entry(name: str, path: str, constants: dict[str, Any]) -> Entry:
+    """Make an entry of what a class declares; the figures of Evans et al. are in paper.py."""
+    summary, citation = (str(constants.get(text, "")) for text in ("summary", "citation"))
+    published: Any = TABLE_2.get(name) or constants.get("published")
+    is_valid = isinstance(published, dict) and all(
+        isinstance(published.get(split), int | float) for split in SPLITS
+    )
+    return Entry(name, path, summary, citation, published if is_valid else {})
 
 
-def strings_of(path: str) -> dict[str, str]:
-    """Return the strings that the class at `module:Class` declares, none if it is not found."""
+def constants_of(path: str) -> dict[str, Any]:
+    """Return the constants that the class at `module:Class` declares, none if it is not found."""
     module, _, cls = path.partition(":")
     try:
         spec = find_spec(module)

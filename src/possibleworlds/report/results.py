@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.pairs import Pair
-from possibleworlds.paper import SPLITS, TABLE_2
+from possibleworlds.models.registry import entries
+from possibleworlds.paper import SPLITS
 from possibleworlds.report.cells import as_cell, best_of_columns, network_cell, table, time_cell
 from possibleworlds.report.material import Material
 from possibleworlds.report.page import PLAYGROUND, Cell, Part, Table, code, listed, text
@@ -37,7 +38,8 @@ class ResultRow:
 
 def result_row(group: RunGroup, material: Material) -> ResultRow:
     """Put the accuracies of a group beside the paper's."""
-    paper = {split: percent / 100 for split, percent in TABLE_2.get(group.model, {}).items()}
+    entry = entries().get(group.model)
+    paper = {s: percent / 100 for s, percent in entry.published.items()} if entry else None
     return ResultRow(
         model=group.model,
         trained_on=material.data_name(group.first),
