@@ -124,11 +124,13 @@ def test_faults_that_stay_are_clear_errors(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "r")
     with serving(401) as server, pytest.raises(UserError, match="HTTP 401: busy"):
         evaluate_chat(Endpoint(server.url, "tiny", concurrency=1), PAIRS, cache)
-    gone = server.url
-    with pytest.raises(UserError, match="refused; is the server running"):
-        evaluate_chat(Endpoint(gone, "tiny"), PAIRS, cache)
-    with pytest.raises(UserError, match="no reply after 2 attempts"):  # it was there a moment ago
-        ask(Endpoint(gone, "tiny", retries=1), "p", reached=lambda: True)
+    with socket.socket() as silent:  # bound, so that no other test has its port, but not listening
+        silent.bind(("127.0.0.1", 0))
+        gone = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        with pytest.raises(UserError, match="refused; is the server running"):
+            evaluate_chat(Endpoint(gone, "tiny"), PAIRS, cache)
+        with pytest.raises(UserError, match="no reply after 2 attempts"):  # it was there before
+            ask(Endpoint(gone, "tiny", retries=1), "p", reached=lambda: True)
     for url in ("ftp://127.0.0.1/v1", "127.0.0.1:80", ""):
         with pytest.raises(UserError, match="not an address"):
             evaluate_chat(Endpoint(url, "tiny"), PAIRS, cache)
