@@ -140,7 +140,7 @@ def aucs(seeds: Sequence[Splits], theirs: Splits) -> str:
     return table(header, rows)
 
 
-def sisters(seeds: Sequence[Splits], theirs: Splits) -> str:
+def by_rows(seeds: Sequence[Splits], theirs: Splits) -> str:
     """Tabulate the AUC by rows with whole 4-tuples, with one row of each, and of ours from ours."""
     rows = []
     for name in ("validate", "test_easy", "test_hard"):
@@ -210,7 +210,7 @@ def main() -> None:
                 generate_folder(folder, PRESETS["paper"], seed=seed, workers=2)
         seeds = [read_splits(folder) for folder in folders]
         theirs = read_splits(arguments.published)
-        text = sisters(seeds, theirs) if arguments.by_rows else compare(seeds, theirs)
+        text = by_rows(seeds, theirs) if arguments.by_rows else compare(seeds, theirs)
     print(text)
     replace_part("data.md", "by rows" if arguments.by_rows else "fidelity", text)
 
