@@ -38,14 +38,14 @@ NAMES = {
 """How rows are called that are not called like their network."""
 
 
-def describe_run(run: Path, worlds: int | None) -> dict[str, Any]:
+def describe_run(run: Path) -> dict[str, Any]:
     """Describe a finished run: its settings, its learning curve, and its accuracies."""
     record = read_run(run)
     assert record.metrics is not None
     accuracy: dict[str, dict[str, float]] = {"published": {}, "generated": {}}
     for key, evaluation in read_evaluations(run).items():
-        file, with_worlds = split_key(key)
-        if with_worlds != (str(worlds) if worlds else ""):
+        file, worlds = split_key(key)
+        if worlds:  # another number than in training
             continue
         folder, _, split = file.partition("/")
         if file == "paper/test_exam":  # of which some is pruned
@@ -79,7 +79,7 @@ def put_on_record(out: Path, published: Path) -> None:
         seeds = seeds_on_record(rows, name)
         for seed, run in done.items():
             commit = run.with_suffix(".commit").read_text(encoding="utf-8").strip()
-            seeds[seed] = {"commit": commit, **describe_run(run, row.worlds)}
+            seeds[seed] = {"commit": commit, **describe_run(run)}
         best = rank_seeds({seed: seeds[seed]["validation"] for seed in sorted(seeds)})[0]
         first = read_run(next(iter(done.values())))
         rows[name] = {
@@ -87,7 +87,6 @@ def put_on_record(out: Path, published: Path) -> None:
             "command": row.command,
             "version": first.version,
             "settings": first.flat_settings,
-            "worlds": row.worlds,
             "parameters": first.metrics.parameters if first.metrics else None,
             "pretrained_seed": int(best) if name == row.model else None,
             "seeds": dict(sorted(seeds.items())),

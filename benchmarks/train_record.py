@@ -43,8 +43,6 @@ class Row:
     settings: dict[str, object] = field(default_factory=dict)
     data: str = "paper"
     seeds: tuple[int, ...] = SEEDS
-    worlds: int | None = None
-    """Of an evaluation, where they are more than in training."""
 
     @property
     def options(self) -> list[str]:
@@ -124,16 +122,16 @@ def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
     command("train", row.model, *folders, "--seed", str(seed), *row.options)
     own = [f for f in data_files([out / "paper"]) if f.stem not in ("train", "test_exam")]
     own += data_files([out / "exam"])
-    arguments = [name, *(str(path) for path in (run, *published, *own))]
+    arguments = [str(path) for path in (run, *published, *own)]
     subprocess.run([sys.executable, __file__, "--evaluate", *arguments], check=True)
 
 
-def evaluate(name: str, run: str, *files: str) -> None:
-    """Evaluate a run of a row on one thread, in a process of its own."""
+def evaluate(run: str, *files: str) -> None:
+    """Evaluate a run on one thread, in a process of its own."""
     import torch
 
     torch.set_num_threads(1)
-    evaluate_into(Path(run), [Path(file) for file in files], ROWS[name].worlds)
+    evaluate_into(Path(run), [Path(file) for file in files])
 
 
 def main() -> None:
