@@ -61,7 +61,7 @@ class Row:
 UNIFORM = {"binary_worlds": "false", "variable_prior": 0}
 """Worlds as the paper has them, without the prior."""
 ROWS = {
-    "possibleworldnet-uniform": Row("possibleworldnet", 60, {**UNIFORM, "worlds": 256}),
+    "possibleworldnet-uniform": Row("possibleworldnet", 30, {**UNIFORM, "worlds": 256}),
     "possibleworldnet": Row("possibleworldnet", 6, {"worlds": 256}),
     "guidedworldnet": Row("guidedworldnet", 12, data="wide"),
     "linear-bow": Row("linear-bow", 60),
