@@ -34,9 +34,9 @@ if TYPE_CHECKING:
         """List the networks: the package `possibleworlds.models`, called as a function."""
 
 
-# Importing the package takes as long as deciding formulas needs. What works with data needs numpy,
-# and is imported when it is first used; training needs torch (the extra `train`), which takes
-# seconds, so that the functions below import what they call when they are called.
+# Importing the package loads only what deciding formulas needs. Functions for data need numpy and
+# are imported on first use; training needs torch (the extra `train`), which takes seconds to load,
+# so the functions below import it when they are called.
 _MODULES = {
     "read": "data.files",
     **dict.fromkeys(("generate", "stream"), "data.generation"),
@@ -48,7 +48,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or the package `models`, when it is first used."""
+    """Import a public name, or the package `models`, on first use."""
     if name == "models":
         return import_module(f"{__name__}.models")
     if name not in _MODULES:
@@ -122,10 +122,10 @@ def evaluate(
 ) -> "Evaluation":
     """Compute the accuracy of a network on labelled pairs: in total, by size, and of 4-tuples.
 
-    `network` is what `train` or `load` gives, or what `load` takes; `pairs` as for `train`.
-    `worlds` and `steps` change the numbers of worlds, and of gradient steps, of the networks
-    that have them; `budget` is the number of worlds that guided worlds may visit for a pair;
-    `certify` counts a "no" only with a countermodel that was checked.
+    `network` is the result of `load`, the `network` of a training result, or an argument of `load`;
+    `pairs` are as for `train`. `worlds` and `steps` change the numbers of worlds and of gradient
+    steps, for networks that have them; `budget` is the number of worlds that guided worlds may
+    visit for a pair; `certify` counts a "no" only with a checked countermodel.
 
     >>> import possibleworlds as pw
     >>> pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
@@ -152,8 +152,8 @@ def load(
 ) -> "Network":
     """Load a pretrained network by its name, or the network of a run folder.
 
-    `model` is the class of a network of your own, of which the folder holds only the name. With
-    `trust` that class is imported, which runs its code: not for a stranger's folder.
+    `model` is the class of your own network, as the folder contains only its name. With `trust`,
+    that class is imported, which runs its code: do not use it for folders from strangers.
 
     >>> import possibleworlds as pw
     >>> pw.load("possibleworldnet").decide("p & q", "q").entails
@@ -192,5 +192,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List the public names, which is what tab completion offers."""
+    """List the public names, for tab completion."""
     return [*__all__, "__version__"]

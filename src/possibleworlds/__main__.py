@@ -4,7 +4,7 @@ import sys
 
 
 def run_command() -> None:
-    """Run the command; Ctrl-C while it is still being imported ends it without a traceback."""
+    """Run the command; Ctrl-C during imports exits without a traceback."""
     try:
         from possibleworlds import cli
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""What a notebook or a terminal shows: tables of results, and a progress bar for long work."""
+"""Output for notebooks and terminals: tables of results, and a progress bar for long work."""
 
 import sys
 import time
@@ -29,7 +29,7 @@ def html_table(rows: Sequence[Mapping[str, object]]) -> str:
 def progress_bar(
     description: str, total: float = 1.0, show: bool | None = None
 ) -> Iterator[Callable[[float], None]]:
-    """Yield a function that is told how much is done, and draws a bar if the work takes long.
+    """Yield a function to call with the work done, which draws a bar if the work takes long.
 
     By default bars are drawn in notebooks and terminals only.
     """

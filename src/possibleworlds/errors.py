@@ -1,19 +1,19 @@
-"""The one kind of error a user can cause: a clear line, exit code 2, never a traceback."""
+"""Errors that a user can cause: a clear line and exit code 2, never a traceback."""
 
 SHOWN = 60
-"""How many characters of what a user gave an error repeats."""
+"""How many characters of user input an error repeats."""
 
 
 class UserError(Exception):
-    """Something the user gave cannot be used; the message says what and where."""
+    """Invalid user input; the message says what is wrong and where."""
 
 
 class BusyError(UserError):
-    """Another process is at work there, and may be done later."""
+    """Another process is using a resource; a later attempt may succeed."""
 
 
 class StorageError(UserError):
-    """A file cannot be written, say because the disk is full: no fault of what was to be in it."""
+    """A file cannot be written, for instance because the disk is full."""
 
 
 class UndecidedError(UserError):
@@ -24,40 +24,40 @@ class UndecidedError(UserError):
 
 
 def install_command(extra: str) -> str:
-    """The command that adds an extra to the package.
+    """Return the command that installs an extra of the package.
 
     It is the same for a clone and a release: pip finds that the package is installed, and only adds
-    what its metadata names for the extra.
+    the dependencies of the extra.
     """
     return f"pip install 'possibleworlds[{extra}]'"
 
 
 def missing_package(name: str | None, extra: str) -> UserError:
-    """The error where a package is not installed that an extra brings."""
+    """Make the error for a missing package that an extra installs."""
     return UserError(f"{name} is missing: {install_command(extra)}")
 
 
 def printable(text: str) -> str:
-    """A text with nothing that would move the cursor."""
+    """Replace control characters, which could move the cursor."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text)
 
 
-def shortened(text: str, most: int = SHOWN) -> str:
-    """A text for an error: the beginning of it, with nothing that would move the cursor."""
-    return printable(text[:most]) + ("..." if len(text) > most else "")
+def shortened(text: str, limit: int = SHOWN) -> str:
+    """Shorten a text for an error message, and replace control characters."""
+    return printable(text[:limit]) + ("..." if len(text) > limit else "")
 
 
 def quoted(value: object) -> str:
-    """A value that a user gave, for an error: as Python would write it, and not all of it."""
+    """Quote user input in an error message: its repr, shortened."""
     return shortened(repr(value[: SHOWN + 1] if isinstance(value, str) else value))
 
 
 def reason(error: BaseException) -> str:
-    """What another library says of an error: its first line."""
+    """Return the first line of the message of another library's error."""
     return shortened(str(error).partition("\n")[0] or type(error).__name__, 5 * SHOWN)
 
 
 def named(error: BaseException) -> str:
-    """The same with the kind of the error, if the user is not to blame for it."""
+    """Return the same with the class of the error, unless it is a UserError."""
     kind, first = type(error).__name__, reason(error)
     return first if isinstance(error, UserError) or first == kind else f"{kind}: {first}"

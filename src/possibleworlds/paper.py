@@ -1,4 +1,4 @@
-"""The figures of the paper, to stand beside ours."""
+"""The numbers of the paper, for comparison with ours."""
 
 TABLE_1 = {
     "train": (100_000, 4.5, 5.3, 11.3, 52.2),
@@ -76,7 +76,7 @@ NEW_VARIABLES_IN_B = {"naive": (0.80, 1.39, 3308.1, 8), "fourtuples": (1.25, 1.6
 """Mean number of variables of B that A lacks, for positives and negatives; chi-squared, df."""
 
 SAMPLING_ON_HARD = {32: 0.759, 64: 0.865, 128: 0.934, 256: 0.972}
-"""The chance of finding a countermodel among so many random rows of the truth table."""
+"""The chance of finding a countermodel among this many random rows of the truth table."""
 
 PERMUTATION_GAIN = {
     "convnet": (2, 3),
@@ -85,7 +85,7 @@ PERMUTATION_GAIN = {
     "treenet": (7, 15),
     "treelstm": (7, 15),
 }
-"""Points of accuracy that symbol permutation gained, from and to, where section 5 names them."""
+"""The gain in accuracy by symbol permutation in percentage points, from and to (section 5)."""
 
 WORLDS = (1, 4, 16, 32, 64, 128, 256)
 """The numbers of worlds that section 5 compares."""

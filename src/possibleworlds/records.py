@@ -1,7 +1,7 @@
-"""JSON values checked against declared types, so that a damaged file ends in one clear line.
+"""Check JSON values against declared types, so that a damaged file causes one clear error.
 
-Every file that the package writes is described by a dataclass. `from_json` builds it from what
-`json.loads` gave, or raises UserError with the place and what should be there.
+Every file that the package writes is described by a dataclass. `from_json` builds it from the
+output of `json.loads`, or raises UserError with the place and the expected type.
 """
 
 import sys
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Range:
-    """The values that a number in a file may have: `Annotated[int, Range(0, 9)]`."""
+    """The range of a number in a file: `Annotated[int, Range(0, 9)]`."""
 
     low: float = -sys.float_info.max
     high: float = sys.float_info.max
@@ -38,7 +38,7 @@ SCALARS: dict[Any, tuple[Callable[[Any], bool], str]] = {
 
 
 def from_json(value: Any, kind: type[T], where: str) -> T:
-    """Build a value of a declared type; raise UserError naming the place if it does not fit.
+    """Build a value of a declared type; raise UserError with the place if it does not fit.
 
     Types are numbers, texts, lists, tuples, dicts, `Literal`, `X | None`,
     `Annotated[X, Range(...)]`, dataclasses of these, and Any. Keys that a dataclass does not have
@@ -84,7 +84,7 @@ def _build(value: Any, kind: Any, where: str, place: str) -> Any:
         (inner,) = (argument for argument in arguments if argument is not NoneType)
         return None if value is None else _build(value, inner, where, place)
     if origin is Literal:
-        if not any(value == one and type(value) is type(one) for one in arguments):
+        if not any(value == option and type(value) is type(option) for option in arguments):
             refuse(where, place, " or ".join(map(repr, arguments)), value)
         return value
     if origin is dict:
@@ -108,14 +108,14 @@ def _build_record(value: Any, kind: Any, where: str, place: str) -> Any:
     values = {}
     for field in fields(kind):
         if field.name in value:
-            there = inside(place, field.name)
-            values[field.name] = _build(value[field.name], hints[field.name], where, there)
+            inner = inside(place, field.name)
+            values[field.name] = _build(value[field.name], hints[field.name], where, inner)
         elif field.default is MISSING and field.default_factory is MISSING:
             of = f" of {place}" if place else ""
             raise UserError(f"{where} lacks {field.name}{of}")
     try:
         return kind(**values)
-    except UserError as error:  # of a __post_init__ that checks what types cannot say
+    except UserError as error:  # of a __post_init__ that checks more than types
         raise UserError(f"{where}: {error}") from None
 
 
@@ -125,6 +125,6 @@ def inside(place: str, key: object) -> str:
 
 
 def refuse(where: str, place: str, expected: str, value: Any) -> Any:
-    """Raise UserError for a value that is not what a file should hold."""
+    """Raise UserError for a value that is not as expected."""
     subject = f"{where}: {place}" if place else where
     raise UserError(f"{subject} must be {expected}, not {quoted(value)}")

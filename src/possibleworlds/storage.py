@@ -5,10 +5,10 @@
 - `Lock`: the same across hosts that share a file system, with a heartbeat.
 
 A lock is a series of files NAME.0, NAME.1, ...; only the last one counts. Its holder rewrites it
-every second: that is the heartbeat, which also carries the progress for others to read. An emptied
-file is a lock that was released. Where neither happens the holder is dead, and another process may
-create the next file of the series, which only one of them can do. The last file is never deleted,
-so that no process acts on what was true a moment ago. Clocks of different hosts are never compared.
+every second: this heartbeat also contains its progress, for others to read. An empty file is a lock
+that was released. If neither happens, the holder is dead, and another process may create the next
+file of the series, which only one of them can do. The last file is never deleted, so that no
+process acts on outdated information. Clocks of different hosts are never compared.
 """
 
 import hashlib
@@ -36,31 +36,31 @@ except ImportError:  # on Windows nothing keeps two processes apart
 T = TypeVar("T")
 
 MAX_JSON_BYTES = 32 << 20
-"""The size of a JSON file that is read; its values take up to 20 times as much memory."""
+"""The largest JSON file that is read; its values take up to 20 times as much memory."""
 TEMPORARY = ".part"
-"""How the names of files end that are being written."""
+"""The suffix of files that are being written."""
 ENDING = len(f".{secrets.token_hex(8)}{TEMPORARY}")
-"""How much longer than that of the file their names are, apart from a dot in front."""
+"""The length that is added to the end of their names."""
 FOLDER_TIMEOUT = 5.0
-"""Seconds to wait for a folder: workers of a killed process outlive it by a second or so."""
+"""Seconds to wait for a folder: workers of a killed process outlive it by about a second."""
 HEARTBEAT = 1.0
 """Seconds between two heartbeats of a lock."""
 LOCK_TIMEOUT = 120.0
 """Seconds without a heartbeat after which the holder is taken for dead; network file systems
 cache."""
 DEAD_PROCESS_TIMEOUT = 3 * HEARTBEAT
-"""The same where this host has no such process; a container of the same host name may have it."""
+"""The same if this host has no such process; a container with its host name may have it."""
 LOCK_FILE_SIZE = 400
-"""Bytes of a lock file at least, so that a heartbeat overwrites the one before it completely."""
+"""The minimum bytes of a lock file, so that a heartbeat overwrites the previous one."""
 
 
 @contextmanager
 def atomic_write(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that takes its name only when it is complete, and on the disk.
+    """Open a file for writing that gets its name only when it is complete and on the disk.
 
-    Until then it has a name that nobody can foresee, and was created by this call: a symlink or a
-    file of somebody else in a shared folder is never written to. What processes that were killed
-    have left of the same file is removed.
+    Until then it has an unpredictable name, and was created by this call: a symlink or somebody
+    else's file in a shared folder is never written to. Temporary files that killed processes have
+    left of the same file are removed.
     """
     mode: dict[str, Any] = (
         {"mode": "wb"} if binary else {"mode": "w", "encoding": "utf-8", "newline": "\n"}
@@ -79,9 +79,9 @@ def atomic_write(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
 
 @contextmanager
 def temporary_file(path: Path) -> Iterator[tuple[Path, int]]:
-    """Create a file beside another one to be written in its place; remove it if it is not moved.
+    """Create a file to replace another one in the same folder; remove it unless it was moved.
 
-    It is locked until then, so that others see that somebody writes to it.
+    It is locked until then, so that others see that it is being written.
     """
     remove_temporary_files(path.parent, path.name)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -90,7 +90,7 @@ def temporary_file(path: Path) -> Iterator[tuple[Path, int]]:
         descriptor = os.open(part, flags, 0o666)
         if not fcntl:
             break
-        # The lock is that of all copies of the descriptor, and stays when the file is closed.
+        # All copies of the descriptor share the lock, which stays when the file is closed.
         lock = os.dup(descriptor)
         with suppress(OSError):  # a file system without locks
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -107,7 +107,7 @@ def temporary_file(path: Path) -> Iterator[tuple[Path, int]]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk, so that none overtakes those before it."""
+    """Sync the entries of a folder to the disk, so that they appear in order."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -118,15 +118,15 @@ def sync_folder(folder: Path) -> None:
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether a file was never completed, by its name."""
+    """Whether the name of a file is that of one that was never completed."""
     return re.fullmatch(rf"\..+\.[0-9a-f]{{16}}{re.escape(TEMPORARY)}", path.name) is not None
 
 
 def remove_temporary_files(folder: Path, name: str = "") -> None:
-    """Remove the files that killed processes have left in a folder, or those of one file there.
+    """Remove the temporary files that killed processes have left in a folder, or those of one file.
 
-    A process locks the file that it writes, and the lock ends with it. So what is locked, and
-    whatever cannot be, is left alone, as are symlinks and all but regular files.
+    A process locks the file that it writes, and the lock ends with it. So files that are locked, or
+    cannot be, are left alone, as are symlinks and everything but regular files.
     """
     if not fcntl:
         return
@@ -147,11 +147,16 @@ def remove_temporary_files(folder: Path, name: str = "") -> None:
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:
-    """Whether a name is still that of an open file."""
+    """Whether a path still refers to an open file."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
+
+
+def open_regular(path: str, flags: int) -> int:
+    """Open a file, without following a symlink or blocking on a pipe: an opener for `open`."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -166,7 +171,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_bounded(path: Path) -> str:
-    """Read a small text file; raise ValueError for anything else, such as a pipe or 1 GB."""
+    """Read a small text file; raise ValueError for anything else, such as a pipe."""
     if (size := file_size(path)) > MAX_JSON_BYTES:
         raise ValueError(f"{size:,} bytes, and the limit is {MAX_JSON_BYTES:,}")
     return path.read_text(encoding="utf-8")
@@ -181,7 +186,7 @@ def file_size(path: Path) -> int:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read the object that a JSON file holds; an empty one where there is no file."""
+    """Read the object in a JSON file; empty if there is no file."""
     try:
         value = json.loads(read_bounded(path))
     except FileNotFoundError:
@@ -194,7 +199,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_record(path: Path, record: type[T]) -> T:
-    """Read a JSON file that holds the fields of a dataclass; raise UserError if it does not."""
+    """Read a JSON file as a dataclass; raise UserError if it does not fit."""
     return from_json(read_json(path), record, str(path))
 
 
@@ -212,7 +217,7 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def exclusive_folder(folder: Path) -> Iterator[None]:
-    """Create a folder if need be, and be the only process of this host that writes to it.
+    """Create a folder if needed, and be the only process of this host that writes to it.
 
     The lock is on the folder itself: it leaves no file behind, and ends with the process.
     """
@@ -251,9 +256,9 @@ class Lock:
     def __init__(self, path: Path, number: int) -> None:
         self.path, self.number = path, number
         self.lost = False
-        """Whether another process took this one for dead, say because it was suspended."""
+        """Whether another process assumed that this one was dead, as after a suspension."""
         self.progress: dict[str, Any] = {}
-        """What other processes can read about the work."""
+        """The progress of the work, for other processes to read."""
         self.released = threading.Event()
         self.thread = threading.Thread(target=self.beat, daemon=True)
         self.thread.start()
@@ -271,7 +276,7 @@ class Lock:
             except FileNotFoundError:
                 self.lost = True
             except OSError:
-                continue  # a full disk, or an unreachable file server: the next may come through
+                continue  # a full disk, or an unreachable file server: the next attempt may succeed
             if self.lost:
                 return
 
@@ -285,7 +290,7 @@ class Lock:
 
 
 def acquire_lock(path: Path) -> Lock | None:
-    """Acquire the lock of this name; None where another process holds it."""
+    """Acquire the lock of this name; None if another process holds it."""
     try:
         return _acquire_lock(path)
     except OSError as error:
@@ -298,7 +303,7 @@ def _acquire_lock(path: Path) -> Lock | None:
     if number >= 0 and lock_is_alive(lock_file(path, number)):
         return None
     number += 1
-    # A hard link appears together with its content, and fails where another process was faster.
+    # A hard link appears together with its content, and fails if another process was faster.
     with temporary_file(path) as (draft, descriptor):
         with open(descriptor, "wb") as file:
             file.write(lock_message({"beat": 0}))
@@ -325,8 +330,8 @@ def lock_is_alive(file: Path) -> bool:
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         time.sleep(HEARTBEAT / 4)
-        if (now := read_lock(file)) != first:
-            return bool(now)
+        if (latest := read_lock(file)) != first:
+            return bool(latest)
     return False
 
 
@@ -342,12 +347,12 @@ def held_locks(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def lock_file(path: Path, number: int) -> Path:
-    """Give the path of a file of the series."""
+    """Return the path of a file of the series."""
     return path.with_name(f"{path.name}.{number}")
 
 
 def last_lock_number(path: Path) -> int:
-    """Find the number of the last file of the series; -1 where there is none."""
+    """Find the number of the last file of the series; -1 if there is none."""
     parts = (name.rpartition(".") for name in os.listdir(path.parent))
     return max(
         (int(n) for name, _, n in parts if name == path.name and is_lock_number(n)), default=-1
@@ -355,7 +360,7 @@ def last_lock_number(path: Path) -> int:
 
 
 def is_lock_number(text: str) -> bool:
-    """Whether a text is the number of a file of a series, and not merely some digits."""
+    """Whether a text is the number of a file of a series."""
     return text.isascii() and text.isdecimal() and len(text) < 16
 
 
@@ -365,31 +370,35 @@ def holder_is_gone(message: dict[str, Any]) -> bool:
         return False
     pid = message.get("pid")
     if not isinstance(pid, int) or not 0 < pid < 1 << 31:
-        return False  # no message of ours, or one that was caught in the middle of a write
+        return False  # not a message of this package, or one that is being written
     try:
         os.kill(pid, 0)
     except OSError as error:
-        return isinstance(error, ProcessLookupError)  # not where another user runs it
+        return isinstance(
+            error, ProcessLookupError
+        )  # another user's process raises PermissionError
     return False
 
 
 def lock_message(content: dict[str, Any]) -> bytes:
-    """Encode what this process writes in one go, so that a reader sees it whole."""
+    """Encode a message that is written in one call, so that a reader sees all of it."""
     holder = {"host": socket.gethostname(), "pid": os.getpid()}
     return json.dumps({**holder, **content}).ljust(LOCK_FILE_SIZE).encode()
 
 
 def read_lock(file: Path) -> dict[str, Any]:
-    """Read the holder's message; an empty one where nobody holds the lock."""
+    """Read the holder's message; empty if nobody holds the lock."""
     try:
         text = read_bounded(file)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        return {"unreadable": str(error)}  # an unreachable file server, say: nothing is known
+        return {
+            "unreadable": str(error)
+        }  # such as an unreachable file server: the state is unknown
     try:
         message = json.loads(text) if text else {}
     except (ValueError, RecursionError):
         message = None
-    # Anything else was caught in the middle of a write, so that somebody is alive.
+    # Anything else is being written, so the holder is alive.
     return message if isinstance(message, dict) else {"unreadable": text}

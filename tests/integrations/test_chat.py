@@ -256,7 +256,7 @@ def test_a_response_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     head = OK + b"Content-Length: 100000\r\n\r\n"
     with sending(head, *([b" "] * 1000)) as url, pytest.raises(UserError, match="longer than"):
         chat.ask(Endpoint(url, "tiny", timeout=0.2, retries=0), "p")
-    monkeypatch.setattr(chat, "LARGEST_RESPONSE", 1000)
+    monkeypatch.setattr(chat, "MAX_RESPONSE_BYTES", 1000)
     with sending(head, b" " * 2000) as url, pytest.raises(UserError, match="more than 1,000 bytes"):
         chat.ask(Endpoint(url, "tiny", retries=0), "p")
 

@@ -65,7 +65,7 @@ def test_table_sampling_and_solvers_agree(a: Formula, b: Formula) -> None:
 def test_beyond_truth_tables_refutation_and_solver_agree_with_them(a: Formula, b: Formula) -> None:
     with pytest.MonkeyPatch.context() as patch:
         expected = pw.entails(a, b)
-        patch.setattr(entailment, "TABLE_PAYS", -1)
+        patch.setattr(entailment, "MAX_TABLE_VARIABLES", -1)
         patch.setattr(entailment, "RANDOM_ROWS", 2)
         assert pw.entails(a, b) == expected
 

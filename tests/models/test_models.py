@@ -93,7 +93,7 @@ def test_four_tuples_are_evaluated_as_their_rows_are(name: str) -> None:
     a1, b1, a2, b2 = "pq&", "qr|", "pr>~", "s~p|"
     rows = [(a1, b1, 1), (a2, b2, 1), (a1, b2, 0), (a2, b1, 0)]
     data = Dataset(Pairs.of(rows * 1))
-    assert data.together == 4
+    assert data.rows_per_unit == 4
     permutation = np.random.default_rng(0).permutation(26)[None]
     batch, labels = data.batch(np.array([0]), permutation)
     assert labels.tolist() == [1, 1, 0, 0]

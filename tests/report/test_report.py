@@ -779,7 +779,9 @@ def test_a_network_without_errors_is_named(tmp_path: Path) -> None:
         evaluations["data/test_easy"] |= {"sha256": digest(file), "errors": errors}
         path.write_text(json.dumps(evaluations))
     material = Material(request(tmp_path, data=(tmp_path / "data",)))
-    rows = [row for group in material.one_each for row in results.error_rows(group, material)]
+    rows = [
+        row for group in material.one_per_network for row in results.error_rows(group, material)
+    ]
     assert [(row.model, row.entails) for row in rows] == [("lstm", False)]
     *_, last = results.errors_section(rows, material)
     assert last == "No pair of these sets was too hard for `treenet`."
@@ -791,7 +793,7 @@ def test_a_number_and_its_percent_sign_stay_together() -> None:
 
 def test_bins_of_few_pairs_are_joined() -> None:
     bins = [SizeBin(i, i, rows, i / 10) for i, rows in enumerate((240, 80, 140, 200, 60))]
-    wide = sizes.wide_enough(bins)
+    wide = sizes.merge_small_bins(bins)
     assert [(part.low, part.high, part.rows) for part in wide] == [
         (0, 0, 240),
         (1, 2, 220),
@@ -800,8 +802,8 @@ def test_bins_of_few_pairs_are_joined() -> None:
     assert sum(part.rows * part.accuracy for part in wide) == pytest.approx(
         sum(part.rows * part.accuracy for part in bins)
     )
-    assert sizes.wide_enough(bins[1:2]) == bins[1:2]
-    assert sizes.wide_enough([]) == []
+    assert sizes.merge_small_bins(bins[1:2]) == bins[1:2]
+    assert sizes.merge_small_bins([]) == []
 
 
 def test_worlds_are_compared_at_equal_steps() -> None:

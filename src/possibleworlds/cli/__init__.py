@@ -1,8 +1,8 @@
 """The command `possibleworlds`: parse the arguments, call the package, print.
 
-Data goes to standard output, words for people beside it to standard error. Exit codes: 0 for yes
-and for success, 1 for no and for problems found, 2 for input that cannot be used, 3 for an
-exact answer that was not found in time.
+Data goes to standard output, messages for people to standard error. Exit codes: 0 for yes and for
+success, 1 for no and for problems found, 2 for invalid input, 3 if an exact answer was not found in
+time.
 """
 
 import os
@@ -24,12 +24,12 @@ for group in (logic, data, training, experiments, integrations):
     app.add_typer(group.app)
 
 USAGE_ERROR: Any = typer.BadParameter.__base__
-"""What is raised for arguments that do not fit; typer gives it no name of its own."""
+"""The exception for invalid arguments, which typer does not export."""
 
 
 def main() -> None:
-    """Run the command, with one clear line for whatever a user can do wrong."""
-    output = os.dup(1)  # rich puts another file in its place where nobody reads it
+    """Run the command, and report any error that a user can cause in one clear line."""
+    output = os.dup(1)  # rich replaces standard output if its pipe is broken
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         code = app(standalone_mode=False)
@@ -49,13 +49,13 @@ def main() -> None:
             raise
         fail(str(missing_package(error.name, "train")))
     except SystemExit as error:
-        if isinstance(error.__context__, BrokenPipeError):  # typer makes code 1 of it, an answer
+        if isinstance(error.__context__, BrokenPipeError):  # typer exits with 1, which means "no"
             end_broken_pipe(output)
         raise
     except BrokenPipeError:
         end_broken_pipe(output)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is not written yet
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for unwritten output
         fail(f"{error.filename or 'standard output'}: {error.strerror}")
     except (MemoryError, OverflowError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # of torch
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def end_broken_pipe(output: int) -> NoReturn:
-    """End quietly if nobody reads standard output any more, as after `| head`; else fail."""
+    """Exit quietly if nobody reads standard output any more, as after `| head`; else fail."""
     has_reader = False
     if hasattr(select, "poll"):
         poll = select.poll()
@@ -72,13 +72,13 @@ def end_broken_pipe(output: int) -> NoReturn:
         events = poll.poll(0)
         has_reader = not any(event & (select.POLLERR | select.POLLHUP) for _, event in events)
     if has_reader:
-        fail("a helper process has died")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is not written yet
-    sys.exit(128 + 13)  # as a command that SIGPIPE ends
+        fail("a worker process has died")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for unwritten output
+    sys.exit(128 + 13)  # like a command that was ended by SIGPIPE
 
 
 def version(is_requested: bool) -> None:
-    """Print the version and stop."""
+    """Print the version and exit."""
     if is_requested:
         print(possibleworlds.__version__)
         raise typer.Exit

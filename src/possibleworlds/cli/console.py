@@ -1,4 +1,4 @@
-"""What the commands share: consoles, options, progress bars, tables, JSON and how they end."""
+"""Shared by the commands: consoles, options, progress bars, tables, JSON and exit codes."""
 
 import json
 import math
@@ -23,22 +23,22 @@ from possibleworlds.errors import printable, shortened
 from possibleworlds.models.registry import names
 from possibleworlds.parallel import Stop, StopRequestedError, cores, stop_requested
 
-# What users write may hold square brackets, which are not to be taken for markup.
+# User input may contain square brackets, which rich must not read as markup.
 PLAIN: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False, "soft_wrap": True}
 out = Console(width=None if sys.stdout.isatty() else 120, **PLAIN)
 err = Console(stderr=True, **PLAIN)
 
 CORES = cores()
 SPEED_SECONDS = 30.0
-"""A time left follows from the speed in so many seconds."""
-LONGEST_LINE = 900
-"""How many characters a line of an error has at most."""
+"""The time left is estimated from the speed in the last seconds."""
+MAX_ERROR_LINE = 900
+"""The most characters in a line of an error message."""
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Certify = Annotated[bool, Option("--certify", help='Say "no" only with a checked countermodel.')]
 Worlds = Annotated[int | None, Option(help="Number of worlds; default: as in training.")]
 Steps = Annotated[int | None, Option(help="Number of gradient steps of guided worlds.")]
 SearchBudget = Annotated[
-    int | None, Option("--budget", help="Evaluations per pair, on average, of guided worlds.")
+    int | None, Option("--budget", help="Mean evaluations per pair of guided worlds.")
 ]
 Workers = Annotated[int, Option(min=1, show_default="one per core", help="Processes to use.")]
 EngineOption = Annotated[
@@ -51,12 +51,12 @@ Trust = Annotated[
 
 
 def complete_network(incomplete: str) -> list[str]:
-    """Complete the name of a network; where there is none, the shell completes that of a file."""
+    """Complete the name of a network; if none matches, the shell completes a file name."""
     return [name for name in names() if name.startswith(incomplete)]
 
 
 def network_argument(metavar: str, text: str) -> Any:
-    """Make an argument whose value a shell completes to the name of a network."""
+    """Make an argument that a shell completes to the name of a network."""
     return Argument(metavar=metavar, help=text, autocompletion=complete_network)
 
 
@@ -68,17 +68,17 @@ DATA: Any = Option(metavar="DIR", help="Folder with train.txt and validate.txt."
 
 
 def fail(message: str) -> NoReturn:
-    """Print what is wrong in a line, with two more for the place in a formula; exit with code 2."""
+    """Print a one-line error, with two more lines for a place in a formula; exit with code 2."""
     lines = message.split("\n")
     if len(lines) != 3 or not lines[1].startswith("  "):
-        lines = [message]  # any other line break is that of a name
-    err.print("error: " + "\n".join(shortened(line, LONGEST_LINE) for line in lines))
+        lines = [message]  # any other line break is part of a name
+    err.print("error: " + "\n".join(shortened(line, MAX_ERROR_LINE) for line in lines))
     sys.exit(2)
 
 
 @contextmanager
 def resumable(advice: str) -> Iterator[None]:
-    """Where Ctrl-C or a signal ends the work, print how to continue, and exit with code 130."""
+    """If Ctrl-C or a signal interrupts the work, print how to continue and exit with code 130."""
     try:
         yield
     except (KeyboardInterrupt, StopRequestedError):
@@ -88,18 +88,18 @@ def resumable(advice: str) -> Iterator[None]:
 
 @contextmanager
 def stoppable(advice: str) -> Iterator[Stop]:
-    """The same for work that asks between two steps whether a signal has come."""
+    """Do the same for work that checks between steps whether it should stop."""
     with resumable(advice), stop_requested(signal.SIGINT, signal.SIGTERM) as stop:
         yield stop
 
 
 def log(line: str) -> None:
-    """Print a line for people, beside the data of standard output."""
+    """Print a message for people on standard error."""
     err.print(Text(printable(line)), soft_wrap=True)
 
 
 def print_json(*values: object) -> None:
-    """Print each value as a line of JSON, with nothing in it that a terminal would obey."""
+    """Print each value as a line of JSON, with control characters escaped."""
     for value in values:
         text = json.dumps(value, ensure_ascii=False)
         if not text.isprintable():
@@ -108,7 +108,7 @@ def print_json(*values: object) -> None:
 
 
 def make_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Make a table of columns aligned to the right, but for the first and those without header."""
+    """Make a table; all columns but the first and those without header are right-aligned."""
     table = Table(box=None)
     for number, header in enumerate(headers):
         table.add_column(Text(printable(header)), justify="right" if number and header else "left")
@@ -124,14 +124,14 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 class TimeLeftColumn(progress.TimeRemainingColumn):
-    """The time left, at first by the mean speed since the start.
+    """The time left, at first estimated from the mean speed since the start.
 
-    That of rich counts from the first report on: where two of 27 pieces end together, it promises
-    the end in seconds.
+    The column of rich counts from the first update: if two of 27 tasks finish together, it promises
+    the end within seconds.
     """
 
     def render(self, task: progress.Task) -> Text:
-        """Write the time left as hours, minutes and seconds."""
+        """Format the time left as hours, minutes and seconds."""
         elapsed = task.elapsed or 0.0
         done = task.completed - task.fields["start_at"]
         if done <= 0 or not task.remaining or elapsed > SPEED_SECONDS:
@@ -141,26 +141,26 @@ class TimeLeftColumn(progress.TimeRemainingColumn):
 
 
 class Bars(progress.Progress):
-    """Progress bars on standard error, one for each name, with the time left."""
+    """Progress bars on standard error, one for each name."""
 
     def __init__(
-        self, shown: progress.ProgressColumn | None = None, unit: str = "rows", left: bool = True
+        self, count: progress.ProgressColumn | None = None, unit: str = "rows", left: bool = True
     ) -> None:
         name = progress.TextColumn("{task.description}", justify="right", markup=False)
         bar = progress.BarColumn(40 if err.width >= 100 else 12)
-        shown = shown or progress.TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit)
+        count = count or progress.TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit)
         times = [progress.TimeElapsedColumn(), *([TimeLeftColumn()] if left else [])]
-        super().__init__(name, bar, shown, *times, console=err, speed_estimate_period=SPEED_SECONDS)
+        super().__init__(name, bar, count, *times, console=err, speed_estimate_period=SPEED_SECONDS)
         self.bars: dict[str, progress.TaskID] = {}
 
     def show(self, name: str, done: float, total: float, text: str = "") -> None:
-        """Show how much of something is done, of how much, and a text about it."""
+        """Update the bar of this name, with a text next to it."""
         if name not in self.bars:
             self.bars[name] = self.add_task(printable(name), text=text, start_at=done)
         self.update(self.bars[name], completed=done, total=total, text=text)
 
     def stop(self) -> None:
-        """Stop the display; without any bar it leaves no empty line."""
+        """Stop the display, without leaving an empty line if there is no bar."""
         if self.tasks:
             super().stop()
         else:
@@ -172,7 +172,7 @@ class Bars(progress.Progress):
 
 
 def short_names(paths: Iterable[Path]) -> dict[Path, str]:
-    """Give files names that tell them apart: with their folder only where that is needed."""
+    """Shorten paths to distinct names, with the folder only if needed."""
     for parts in (1, 2):
         shown = {path: "/".join(Path(shown_name(path)).parts[-parts:]) for path in paths}
         if len(set(shown.values())) == len(shown):
@@ -181,5 +181,5 @@ def short_names(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def in_words(assignment: dict[str, bool]) -> str:
-    """Write an assignment for people."""
+    """Describe an assignment in words."""
     return ", ".join(f"{v} {'true' if x else 'false'}" for v, x in assignment.items())

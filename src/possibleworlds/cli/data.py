@@ -27,7 +27,7 @@ app = typer.Typer(rich_markup_mode="markdown")
 
 
 def parse_range(text: str | None) -> tuple[int, int] | None:
-    """Read the bounds of a text like 1-10, or 5."""
+    """Parse a range such as 1-10, or 5."""
     if not text:
         return None
     if not re.fullmatch(r"[0-9]{1,9}(-[0-9]{1,9})?", text):
@@ -37,7 +37,7 @@ def parse_range(text: str | None) -> tuple[int, int] | None:
 
 
 def parse_count(text: str) -> int:
-    """Read a number like 20000, 20_000, 20k or 1.5M."""
+    """Parse a number such as 20000, 20_000, 20k or 1.5M."""
     match = re.fullmatch(r"([0-9][0-9_,]{0,14}(?:\.[0-9]{1,9})?)([kKmM]?)", text)
     if not match:
         raise UserError(f"{quoted(text)} is not a number of rows like 20000 or 20k")
@@ -72,7 +72,7 @@ def generate(
     exact_variables: Annotated[
         bool, Option("--exact-variables", help="Each pair contains all its variables.")
     ] = False,
-    clauses: Annotated[int | None, Option(help="Of --method sat; default 4.55 a variable.")] = None,
+    clauses: Annotated[int | None, Option(help="With sat; default 4.55 per variable.")] = None,
     prune_against: Annotated[
         list[Path] | None, Option(help="Exclude what a file or folder contains, up to renaming.")
     ] = None,
@@ -101,18 +101,18 @@ def generate(
         possibleworlds generate biased --method naive --rows 50000
     """
     chosen = splits.PRESETS[preset or "paper"]
-    free = (variables, operators, rows, method, clauses, exact_variables or None)
-    if any(setting is not None for setting in free):
+    custom = (variables, operators, rows, method, clauses, exact_variables or None)
+    if any(setting is not None for setting in custom):
         if preset:
             raise UserError("give either --preset or settings such as --rows, not both")
         count, sizes = parse_count(rows or "100k"), (parse_range(variables), parse_range(operators))
-        kind = method or "fourtuples"
-        chosen = splits.free_splits(count, *sizes, kind, exact_variables, clauses or 0)
-    spread = make_map(engine, address)
+        method = method or "fourtuples"
+        chosen = splits.free_splits(count, *sizes, method, exact_variables, clauses or 0)
+    parallel_map = make_map(engine, address)
     with console.resumable("the same command, given again, finishes the rest"), Bars() as bars:
         pruned = data_files(prune_against or [])
         manifest = splits.generate_folder(
-            folder, chosen, seed, workers, force, pruned, bars.show, spread, prune
+            folder, chosen, seed, workers, force, pruned, bars.show, parallel_map, prune
         )
     log(f"{sum(split['rows'] for split in manifest['splits'].values()):,} rows in {folder}")
 
@@ -193,9 +193,7 @@ def verify(
                 print(printable(str(result)))
             else:
                 path, rows, positive, structure, counts = result
-                problems = ", ".join(
-                    f"{counts[check]} {check}" for check in CHECKS if counts[check]
-                )
+                problems = ", ".join(f"{counts[c]} {c}" for c in CHECKS if counts[c])
                 numbers = f"{rows:,}", f"{positive / max(1, rows):.1%}"
                 lines.append((names[path], *numbers, structure or "no units", problems or "none"))
     if not as_json:
@@ -238,20 +236,20 @@ def stats(
     if as_json:
         console.print_json(statistics.as_json(described))
     else:
-        print_requirements(described)
+        print_biases(described)
     if plot:
         plot_distributions(described, plot)
         log(f"plot written to {plot}")
 
 
 def print_table_1(lines: dict[str, SplitStatistics], as_json: bool) -> None:
-    """Print Table 1, ours and the paper's."""
+    """Print Table 1 of the data next to the paper's."""
     paper = {name: SplitStatistics(*line) for name, line in TABLE_1.items()}
     names = sorted(lines, key=lambda name: list(paper).index(name) if name in paper else 99)
     ours = {name: statistics.as_in_table_1(name, lines[name]) for name in names}
     if as_json:
-        of_paper = {name: line._asdict() for name, line in paper.items()}
-        console.print_json({n: {**ours[n]._asdict(), "paper": of_paper.get(n)} for n in names})
+        in_paper = {name: line._asdict() for name, line in paper.items()}
+        console.print_json({n: {**ours[n]._asdict(), "paper": in_paper.get(n)} for n in names})
         return
     cells = []
     for name in names:
@@ -265,8 +263,8 @@ def print_table_1(lines: dict[str, SplitStatistics], as_json: bool) -> None:
     print("Means; operators and length of a formula, of both together in massive and exam.")
 
 
-def print_requirements(described: FileStatistics) -> None:
-    """Print the table of requirements, the heuristics, and the result of sampling truth tables."""
+def print_biases(described: FileStatistics) -> None:
+    """Print the bias tables, the accuracy of heuristics, and that of sampling truth tables."""
     lines = []
     for name, sides in described.features.items():
         cells = []

@@ -27,7 +27,7 @@ def sweep(
         str | None, Option(help="Core-hours for all networks together, or 100epochs; default 2h.")
     ] = None,
     grid: Annotated[Literal["paper"] | None, Option(help="The whole grid; no budget.")] = None,
-    epochs: Annotated[float | None, Option(help="Length of a trial of --grid; else 10.")] = None,
+    epochs: Annotated[float | None, Option(help="Length of a trial of --grid; default 10.")] = None,
     test: Folders = None,
     seed: Annotated[int, Option(min=0, max=2**32, help="Seed of the sample and the trials.")] = 0,
     engine: console.EngineOption = "local",
@@ -68,18 +68,17 @@ def sweep(
 
     tests = check_tests(test)
     models = list(dict.fromkeys(models))
-    whole = None if grid else Budget.parse(budget or "2h")
-    each = Budget(whole.amount / len(models), whole.unit) if whole else None
-    request = SearchRequest(each, EPOCHS if epochs is None else epochs, seed)
-    runs_on = make_engine(engine, workers, address)
-    requests = dict.fromkeys(models, request)
-    failed = progress.run_sweep(requests, data.resolve(), out.resolve(), tests, runs_on)
+    total = None if grid else Budget.parse(budget or "2h")
+    share = Budget(total.amount / len(models), total.unit) if total else None
+    request = SearchRequest(share, EPOCHS if epochs is None else epochs, seed)
+    requests, backend = dict.fromkeys(models, request), make_engine(engine, workers, address)
+    failed = progress.run_sweep(requests, data.resolve(), out.resolve(), tests, backend)
     progress.show_status(out, as_json)
     raise typer.Exit(failed)
 
 
 def check_tests(folders: list[Path] | None) -> list[Path]:
-    """Give the folders of --test; raise UserError with a hint if one is missing."""
+    """Return the folders of --test; raise UserError with a hint if one is missing."""
     for folder in folders or []:
         if not folder.exists():
             hint = f"`possibleworlds published {folder}` downloads the published sets"
@@ -125,11 +124,11 @@ def reproduce(
         chosen = presets.paper(Budget.parse(budget or "10h"))
     else:
         chosen = presets.quick() if preset == "quick" else presets.tiny()
-    words = ["possibleworlds", "reproduce", "--preset", preset, "--out", str(out)]
-    words += ["--budget", budget] if budget else []
-    words += [word for path in tests for word in ("--test", str(path))]
+    command = ["possibleworlds", "reproduce", "--preset", preset, "--out", str(out)]
+    command += ["--budget", budget] if budget else []
+    command += [word for path in tests for word in ("--test", str(path))]
     request = {"preset": preset, "budget": budget, "tests": [str(p.resolve()) for p in tests]}
-    failed = progress.run_reproduction(chosen, out, tests, workers, request, shlex.join(words))
+    failed = progress.run_reproduction(chosen, out, tests, workers, request, shlex.join(command))
     raise typer.Exit(failed)
 
 
@@ -163,10 +162,10 @@ def report(
     from possibleworlds.cli import progress
     from possibleworlds.report.material import ReportRequest
 
-    words = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
-    words += [word for folder in data or [] for word in ("--data", str(folder))]
+    command = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
+    command += [word for folder in data or [] for word in ("--data", str(folder))]
     runs = [pretrained_copy(folder, out) or folder for folder in folders]
-    request = ReportRequest(runs, data or [], shlex.join(words))
+    request = ReportRequest(runs, data or [], shlex.join(command))
     if evaluate:
         with console.stoppable("the same command, given again, continues") as stop:
             progress.evaluate_runs(request, workers, stop)
@@ -174,9 +173,9 @@ def report(
 
 
 def pretrained_copy(folder: Path, out: Path) -> Path | None:
-    """Copy a pretrained network that was named into the report, where it may be evaluated.
+    """Copy a pretrained network into the report's folder, where it can be evaluated.
 
-    None for the folder of other runs. Nothing is ever written into the package itself.
+    Return None for any other folder. Nothing is ever written into the package itself.
     """
     is_shipped = SHIPPED in (folder.resolve(), *folder.resolve().parents)
     if not is_shipped and (folder.exists() or not (SHIPPED / folder / RUN).exists()):

@@ -56,15 +56,15 @@ def export(
 
 @app.command()
 def tasks(
-    kind: Annotated[Kind, Argument(help="What is asked.")] = "decide",
-    size: Annotated[int, Option(min=1, help="How many items.")] = 3,
+    kind: Annotated[Kind, Argument(help="The kind of question.")] = "decide",
+    size: Annotated[int, Option(min=1, help="Number of items.")] = 3,
     level: Annotated[int | None, Option(help="Difficulty, 0 to 7; default: 2-5 variables.")] = None,
     source: Annotated[
         str, Option(help="fourtuples, validate, easy, hard, big, massive, exam, giant or sat.")
     ] = "fourtuples",
     premises: Annotated[int, Option(min=1, help="Number of premises.")] = 1,
     style: Annotated[Style, Option(help="How formulas are written.")] = "unicode",
-    vocabulary: Annotated[Vocabulary, Option(help="With --style words.")] = "letters",
+    vocabulary: Annotated[Vocabulary, Option(help="The words of --style words.")] = "letters",
     shots: Annotated[int, Option(min=0, help="Solved examples before the question.")] = 0,
     chain_of_thought: Annotated[
         bool, Option("--chain-of-thought", help="Show the working of the examples.")
@@ -138,9 +138,9 @@ def playground(
 def evaluate_endpoint(
     files: list[Path], url: str, model: str, folder: Path | None, concurrency: int
 ) -> dict[Path, Evaluation]:
-    """Evaluate a language model at a chat endpoint into a folder that `report` takes as a run.
+    """Evaluate a language model at a chat endpoint, into a folder that `report` reads as a run.
 
-    Replies that are there already are not asked for again.
+    Replies that the folder already contains are not requested again.
     """
     from possibleworlds.integrations.chat import Endpoint, ReplyCache, evaluate_file
 

@@ -30,7 +30,7 @@ def entails(
         float | None, Option(metavar="SECONDS", help="Give up after this time, with exit code 3.")
     ] = None,
     model: Annotated[
-        str | None, Option(metavar="RUN", help="Show the answer of this network as well.")
+        str | None, Option(metavar="RUN", help="Also show the answer of this network.")
     ] = None,
     worlds: console.Worlds = None,
     steps: console.Steps = None,
@@ -58,7 +58,7 @@ def entails(
     options = {"certify": certify or None, "worlds": worlds, "steps": steps, "budget": budget}
     for name, value in options.items():
         if value is not None and model is None:
-            raise UserError(f"--{name} is for the answer of a network; the exact one needs none")
+            raise UserError(f"--{name} is for the answer of a network, which --model selects")
     if context.args:
         raise UserError("more than two formulas; give further premises with --premise")
     premises, conclusion = read_arguments(a, b, premise or [])
@@ -76,11 +76,11 @@ def entails(
             premises, conclusion, certify, worlds=worlds, steps=steps, budget=budget
         )
     if as_json:
-        of_network = {}
+        facts: dict[str, Any] = {}
         if decision is not None:
-            of_network = {"model": model, "model_entails": decision.entails, **decision._asdict()}
-        answer = {"entails": countermodel is None, "countermodel": countermodel}
-        console.print_json({**of_network, **answer})
+            facts = {"model": model, "model_entails": decision.entails, **decision._asdict()}
+        facts |= {"entails": countermodel is None, "countermodel": countermodel}
+        console.print_json(facts)
         raise typer.Exit(countermodel is not None)
     style, (yes, no) = signs()
     word, sign = ("yes", yes) if countermodel is None else ("no", no)
@@ -100,7 +100,7 @@ def entails(
 
 
 def signs() -> tuple[Notation, tuple[str, str]]:
-    """Choose the notation of this terminal, and its signs for entailment and non-entailment."""
+    """Choose a notation that the terminal can show, and its signs for yes and no."""
     try:
         "¬∧∨→↔⊤⊥⊨⊭".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -108,9 +108,9 @@ def signs() -> tuple[Notation, tuple[str, str]]:
     return "unicode", ("⊨", "⊭")
 
 
-def read_arguments(a: str, b: str | None, more: list[str]) -> tuple[list[Formula], Formula]:
-    """Read premises and conclusion: A B, or "A |= B", or B alone with --premise A."""
-    further = list(map(parse, more))
+def read_arguments(a: str, b: str | None, premise: list[str]) -> tuple[list[Formula], Formula]:
+    """Parse premises and conclusion: A B, or "A |= B", or B alone with --premise A."""
+    further = list(map(parse, premise))
     if b is not None:
         return [*(parse_premises(a) or [parse(a)]), *further], parse(b)
     if TURNSTILE.search(a):
@@ -124,7 +124,7 @@ def read_arguments(a: str, b: str | None, more: list[str]) -> tuple[list[Formula
 @app.command()
 def show(
     formula: Annotated[str, Argument(metavar="FORMULA")],
-    basic: Annotated[bool, Option("--basic", help="Rewrite ↔, ⊤ and ⊥.")] = False,
+    basic: Annotated[bool, Option("--basic", help="Rewrite ↔, ⊤ and ⊥ with ¬, ∧, ∨, →.")] = False,
     as_json: console.Json = False,
 ) -> None:
     """Show a formula in every notation, its size and its number of models.
@@ -134,7 +134,7 @@ def show(
     parsed = parse(formula).basic() if basic else parse(formula)
     facts: dict[str, Any] = {style: to_text(parsed, style) for style in NOTATIONS}
     if not set(parsed.rpn) <= set(SYMBOLS):
-        facts["published"] = None  # it has no other operators, and variables a to z
+        facts["published"] = None  # that format has only basic operators, and variables a to z
     facts |= {"variables": parsed.variables, "operators": parsed.operators}
     facts |= {"length": parsed.length, "models": None}
     try:

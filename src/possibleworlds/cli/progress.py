@@ -1,6 +1,6 @@
-"""What `sweep`, `reproduce` and `report` do, and what they show of it.
+"""Run the commands `sweep`, `reproduce` and `report`, and show their progress.
 
-It imports torch, so the commands import it when they are called.
+This module imports torch, so the commands import it only when they are called.
 """
 
 import textwrap
@@ -36,11 +36,11 @@ from possibleworlds.report.report import evaluate_tasks, pending_evaluations, wr
 from possibleworlds.storage import exclusive_folder, read_json
 
 BEST_TRIALS = 3
-"""How many of the best trials of a network the live table shows."""
+"""How many finished trials of each network the live table shows."""
 
 
 def log_wrapped(line: str) -> None:
-    """Print a line for people, folded where it is wider than the terminal."""
+    """Log a line, wrapped to the width of the terminal."""
     width = console.err.width
     for part in textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False):
         console.log(part)
@@ -53,7 +53,7 @@ def run_sweep(
     tests: Sequence[Path],
     engine: Engine,
 ) -> bool:
-    """Run a sweep to its end; whether a search has failed."""
+    """Run a sweep to its end; return whether a search has failed."""
     try:
         log_wrapped("reading the data")
         files = sweep.files_to_evaluate(data, [path.resolve() for path in tests])
@@ -63,10 +63,8 @@ def run_sweep(
                 show = partial(bars.show, "measuring speed")
                 searches = sweep.plan_searches(folder, requests, data, scheduler, show)
             for search in searches:
-                after = duration(search.seconds_to_evaluate(files))
-                log_wrapped(
-                    f"{search.model}: {plan_in_words(search.plan)}, then {after} to evaluate"
-                )
+                plan, after = search.plan, duration(search.seconds_to_evaluate(files))
+                log_wrapped(f"{search.model}: {plan_in_words(plan)}, then {after} to evaluate")
             works = [search.work_left({}) for search in searches]
             log_wrapped(f"left to train: {on_cores(works, engine.slots)}")
             with live_table(searches, engine) as refresh:
@@ -84,19 +82,18 @@ def run_reproduction(
     request: dict[str, Any],
     command: str,
 ) -> bool:
-    """Make the data, search, train, evaluate and report; whether something has failed."""
+    """Generate data, search, train, evaluate and report; return whether anything has failed."""
     engine = LocalEngine(workers)
     try:
         with console.stoppable("the same command, given again, continues") as stop:
-            work = Reproduction(
-                preset, folder.resolve(), tests, Scheduler(engine, stop, log_wrapped)
-            )
+            scheduler = Scheduler(engine, stop, log_wrapped)
+            work = Reproduction(preset, folder.resolve(), tests, scheduler)
             with exclusive_folder(folder):
                 work.begin(request)
                 train_all(work)
-                about = ReportRequest([work.out], work.test_folders, command, preset.note)
-                evaluate_runs(about, workers, stop)
-                page = write_pages(about, work.out / "report")
+                to_report = ReportRequest([work.out], work.test_folders, command, preset.note)
+                evaluate_runs(to_report, workers, stop)
+                page = write_pages(to_report, work.out / "report")
     finally:
         engine.stop()
     print_results(read_json(page.parent / "report.json"))
@@ -107,22 +104,22 @@ def run_reproduction(
 
 
 def train_all(work: Reproduction) -> None:
-    """Make the data, search, and train what is planned."""
+    """Generate the data, search, and train the planned runs."""
     with Bars() as bars:
         work.make_data(bars.show)
     log_wrapped("data generated and verified; planning")
     with Bars(unit="settings") as bars:
         work.measure(partial(bars.show, "measuring speed"))
         work.plan_search(partial(bars.show, "of the search"))
-    work.add_twins()
+    work.add_permutation_runs()
     searches, engine = work.searches, work.scheduler.engine
-    twins = [search.plan.seconds_each(-1) for search in searches if search.pending()]
-    works = [*(search.work_left({}) for search in searches), [[*work.work_left(), *twins]]]
+    later = [search.plan.seconds_each(-1) for search in searches if search.pending()]
+    works = [*(search.work_left({}) for search in searches), [[*work.work_left(), *later]]]
     log_wrapped(f"left to train: {on_cores(works, engine.slots)}, then evaluations and the report")
     if searches:
         with live_table(searches, engine) as refresh:
             work.search(refresh)
-    work.add_twins()
+    work.add_permutation_runs()
     with Bars(TextColumn("{task.fields[text]}"), left=False) as bars:
 
         def show_runs(done: int, total: int, seconds: float) -> None:
@@ -133,7 +130,7 @@ def train_all(work: Reproduction) -> None:
 
 
 def evaluate_runs(request: ReportRequest, workers: int, stop: Stop) -> None:
-    """Run the evaluations that a report lacks."""
+    """Run the evaluations that a report needs and its runs lack."""
     material = Material(request)
     if not material.test_folders:
         raise UserError("--evaluate needs data to evaluate on: --data DIR")
@@ -143,14 +140,14 @@ def evaluate_runs(request: ReportRequest, workers: int, stop: Stop) -> None:
 
 
 def write_pages(request: ReportRequest, out: Path) -> Path:
-    """Write the report, and beside it the playground that it links to; give the report's page."""
+    """Write a report and the playground that it links to; return the path of its page."""
     page = write_report(request, out, console.log)
     save(out / PLAYGROUND)
     return page
 
 
 def plan_in_words(plan: SearchPlan) -> str:
-    """Write what a plan will run, and how long that takes."""
+    """Describe the rungs of a plan and how long they take."""
     points = sum(bool(candidate.overrides) for candidate in plan.candidates)
     first = ["the defaults"] * (points < len(plan.candidates))
     first += [f"{points:,} of {plan.grid_size:,} settings"] * bool(points)
@@ -164,14 +161,14 @@ def plan_in_words(plan: SearchPlan) -> str:
 
 
 def on_cores(works: list[list[list[float]]], cores: int) -> str:
-    """Write how long work takes on one core, and on several."""
-    one, several = (duration(TimeLeft()(works, slots, 0)) for slots in (1, cores))
-    return f"{one} of one core, about {several} on {cores}"
+    """Describe how long work takes on one core, and on several."""
+    on_one, on_all = (duration(TimeLeft()(works, slots, 0)) for slots in (1, cores))
+    return f"{on_one} of one core, about {on_all} on {cores}"
 
 
 @contextmanager
 def live_table(searches: list[Search], engine: Engine) -> Iterator[Callable[[], None]]:
-    """Show a table of trials on a terminal; yields the function that updates it."""
+    """Show a table of trials on a terminal; yield the function that updates it."""
     time_left = TimeLeft()
     with Live(console=console.err, auto_refresh=False, transient=True) as live:
 
@@ -199,8 +196,8 @@ def show_status(folder: Path, as_json: bool) -> None:
             console.out.print(f"{search.model}: {percent(best.validation)} validation, {where}")
 
 
-def network_states(searches: list[Search], most: int | None) -> Iterator[dict[str, Any]]:
-    """Yield where each network's search stands, with its running trials and the best others."""
+def network_states(searches: list[Search], max_ended: int | None) -> Iterator[dict[str, Any]]:
+    """Yield the state of each network's search, with its running and best trials."""
     running = running_trials(searches[0].sweep)
     for search in searches:
         selection = search.selection()
@@ -212,14 +209,14 @@ def network_states(searches: list[Search], most: int | None) -> Iterator[dict[st
             "trials_in_rung": len(search.rungs[-1]),
             "selected": selection.trial if selection else None,
             "validation": selection.validation if selection else None,
-            "trials": trial_states(search, running, most),
+            "trials": trial_states(search, running, max_ended),
         }
 
 
 def trial_states(
-    search: Search, at_work: dict[str, TrialProgress], most: int | None
+    search: Search, progress: dict[str, TrialProgress], max_ended: int | None
 ) -> list[dict[str, Any]]:
-    """List the trials that have begun: running ones, then the others of each rung, best first."""
+    """List the trials that have started: running ones, then those of each rung, best first."""
     selection = search.selection()
     selected = selection.seeds if selection else {}
     running: list[dict[str, Any]] = []
@@ -227,29 +224,29 @@ def trial_states(
     for number, rung in reversed(list(enumerate(search.rungs))):
         states: list[dict[str, Any]] = []
         for name, (candidate, trial) in rung.items():
-            now, result = at_work.get(name), search.results.get(name, Result())
+            current, result = progress.get(name), search.results.get(name, Result())
             validation = result.validation
-            if now:
-                seconds = search.plan.candidates[candidate].seconds[number] * (1 - now.fraction)
-                progress = f"{now.fraction:.0%}, {duration(seconds)} left"
-                progress = f"evaluating {now.evaluating}" if now.evaluating else progress
-                validation = validation or now.validation
+            if current:
+                seconds = search.plan.candidates[candidate].seconds[number] * (1 - current.fraction)
+                status = f"{current.fraction:.0%}, {duration(seconds)} left"
+                status = f"evaluating {current.evaluating}" if current.evaluating else status
+                validation = validation or current.validation
             elif name not in search.results:
                 continue
             else:
-                progress = "selected" if name in selected else f"done, rung {number + 1}"
-                progress = f"failed: {result.failure}" if result.failure else progress
+                status = "selected" if name in selected else f"done, rung {number + 1}"
+                status = f"failed: {result.failure}" if result.failure else status
             state: dict[str, Any] = {"trial": name, "settings": search.label(candidate, trial)}
-            state |= {"progress": progress, "validation": validation or None}
-            (running if now else states).append(state)
+            state |= {"progress": status, "validation": validation or None}
+            (running if current else states).append(state)
         ended += sorted(states, key=lambda state: -(state["validation"] or 0.0))
-    return running + ended[:most]
+    return running + ended[:max_ended]
 
 
-def status_table(searches: list[Search], most: int | None) -> Table:
-    """Make a line for each network and each of its trials; of those not running the best, if so."""
+def status_table(searches: list[Search], max_ended: int | None) -> Table:
+    """Make a table with a row for each network and each of its running and best trials."""
     rows: list[tuple[str | Text, ...]] = []
-    for network in network_states(searches, most):
+    for network in network_states(searches, max_ended):
         progress = "rung {rung} of {rungs}: {trials_done} of {trials_in_rung} trials"
         name = Text(printable(network["model"]), style="bold")
         rows.append((name, progress.format(**network), ""))
@@ -259,7 +256,7 @@ def status_table(searches: list[Search], most: int | None) -> Table:
 
 
 def print_results(report: dict[str, Any]) -> None:
-    """Print the results of a report, and the paper's beside them."""
+    """Print the results of a report next to the paper's."""
     lines = []
     for row in report["results"]:
         name = row["model"]
@@ -274,5 +271,5 @@ def print_results(report: dict[str, Any]) -> None:
 
 
 def percent(accuracy: float | None) -> str:
-    """Write an accuracy, if it is known."""
+    """Format an accuracy; empty if there is none."""
     return f"{accuracy:.2%}" if accuracy else ""

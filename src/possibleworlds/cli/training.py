@@ -25,12 +25,12 @@ from possibleworlds.training.checkpoint import RUN, SHIPPED, find_run, read_run
 from possibleworlds.training.evaluation import Bin, Evaluation
 
 app = typer.Typer(rich_markup_mode="markdown")
-FILES_ABREAST = 3
+FILES_PER_TABLE = 3
 """How many files a table compares, so that it fits into 80 columns."""
 SAMPLE = 16
-"""How many pairs are evaluated to know how long a file will take."""
+"""How many pairs are evaluated to estimate how long a file will take."""
 LARGER_SAMPLE = 96
-"""The same where pairs are quick."""
+"""The same if pairs are fast."""
 SECONDS_TO_ANNOUNCE = 20
 
 
@@ -47,11 +47,11 @@ def train(
     ] = None,
     minutes: Annotated[float | None, Option(help="Length of training, instead of epochs.")] = None,
     settings: Annotated[
-        list[str] | None, Option("--set", metavar="NAME=VALUE", help="Any setting.")
+        list[str] | None, Option("--set", metavar="NAME=VALUE", help="Change any setting.")
     ] = None,
     side: Annotated[Literal["left", "right"] | None, Option(help="Hide the other formula.")] = None,
     seed: Annotated[
-        int | None, Option(min=0, max=2**62, help="Same seed, same weights; else 0.")
+        int | None, Option(min=0, max=2**62, help="Same seed, same weights; default 0.")
     ] = None,
     device: Annotated[str, Option(help="A device of PyTorch.")] = "cpu",
     resume: Annotated[bool, Option("--resume", help="Continue a run.")] = False,
@@ -80,7 +80,7 @@ def train(
     if minutes == 0:
         raise UserError("--minutes 0 trains nothing")
     if resume and not (run / RUN).exists():
-        log(f"{run} holds no run yet: a new one begins")
+        log(f"{run} holds no run yet; starting a new one")
     values: dict[str, Any] = {}
     if preset:
         if model not in names() or not (SHIPPED / model).is_dir():
@@ -94,8 +94,8 @@ def train(
     for text in settings or []:
         if "=" not in text:
             raise UserError(f"--set {text}: a setting is written as name=value")
-        setting, _, content = text.partition("=")
-        chosen[setting] = content
+        setting, _, chosen_value = text.partition("=")
+        chosen[setting] = chosen_value
     for name, value in {"epochs": epochs, "minutes": minutes, "side": side}.items():
         if value is not None and chosen.setdefault(name, str(value)) != str(value):
             raise UserError(f"--{name} {value} and --set {name}={chosen[name]}; give one of them")
@@ -105,16 +105,16 @@ def train(
     bars = Bars(TextColumn("{task.fields[text]}"))
 
     def show(trainer: Trainer) -> None:
-        now = trainer.progress
-        speed = now.step * trainer.settings.batch_size / max(now.seconds, 1e-9)
-        shown = f"step {now.step:,}  loss {now.loss:.3f}  {speed:,.0f} pairs/s"
-        bars.show("training", trainer.fraction_done, 1.0, shown)  # in all, at most 80 columns
+        state = trainer.progress
+        speed = state.step * trainer.settings.batch_size / max(state.seconds, 1e-9)
+        text = f"step {state.step:,}  loss {state.loss:.3f}  {speed:,.0f} pairs/s"
+        bars.show("training", trainer.fraction_done, 1.0, text)  # at most 80 columns in total
 
     def write(trainer: Trainer) -> None:
         line = trainer.progress.history[-1]
         write_event(line)
-        shown = f"step {line.step:>8,}  loss {line.loss:.4f}  accuracy {line.accuracy:.2%}"
-        log(f"{shown}  validation {line.validation:.2%}")
+        text = f"step {line.step:>8,}  loss {line.loss:.4f}  accuracy {line.accuracy:.2%}"
+        log(f"{text}  validation {line.validation:.2%}")
 
     with console.resumable("--resume continues the run"), bars:
         best = run_job(job, show, write).metrics
@@ -135,7 +135,9 @@ def evaluate(
     model: Annotated[str, Option(help="The language model's name at the endpoint.")] = "",
     folder: Annotated[
         Path | None,
-        Option("--out", metavar="RUN", help="Keep its replies and results here; else runs/NAME."),
+        Option(
+            "--out", metavar="RUN", help="Folder of its replies and results; default runs/NAME."
+        ),
     ] = None,
     concurrency: Annotated[int, Option(min=1, max=256, help="Requests at a time.")] = 8,
     trust: console.Trust = False,
@@ -166,7 +168,7 @@ def evaluate(
         raise UserError("no data files to evaluate on")
     network = possibleworlds.load(run, trust=trust)
     network.options(worlds, steps, budget)
-    on = partial(network.evaluate, worlds=worlds, steps=steps, certify=certify, budget=budget)
+    run_on = partial(network.evaluate, worlds=worlds, steps=steps, certify=certify, budget=budget)
     files = data_files(paths)
     short = console.short_names(files)
     trained_on = read_run(find_run(run)).data.values()
@@ -174,11 +176,11 @@ def evaluate(
     try:
         with Bars() as bars:
             for path in files:
-                pairs = read(path)  # refuses a pipe, whose hash could be waited for without end
+                pairs = read(path)  # rejects a pipe, on which computing the hash could hang
                 if sha256(path) in trained_on:
                     log(f"{short[path]}: the network was trained or selected on this file")
-                announce(short[path], pairs, on)
-                results[path] = on(pairs, progress=bars.counter(short[path], len(pairs)))
+                announce(short[path], pairs, run_on)
+                results[path] = run_on(pairs, progress=bars.counter(short[path], len(pairs)))
                 if as_json:
                     print_evaluations({path: results[path]}, certify, as_json)
     except KeyboardInterrupt:
@@ -196,8 +198,8 @@ def announce(name: str, pairs: Pairs, evaluate_on: Callable[[Pairs], Evaluation]
         return
 
     def estimate(rows: int) -> float:
-        some = pairs[:: max(len(pairs) // rows, 1)]
-        sample = Pairs.of((pair.a, pair.b, pair.label) for pair in some)  # no other formulas
+        every = max(len(pairs) // rows, 1)
+        sample = Pairs.of((p.a, p.b, p.label) for p in pairs[::every])  # without unused formulas
         start = time.perf_counter()
         evaluate_on(sample)
         return (time.perf_counter() - start) * len(pairs) / len(sample)
@@ -205,9 +207,9 @@ def announce(name: str, pairs: Pairs, evaluate_on: Callable[[Pairs], Evaluation]
     first = estimate(SAMPLE)
     if first <= SECONDS_TO_ANNOUNCE:
         return
-    # The first call also pays for what is set up once, and small batches for every call.
-    quick = first * SAMPLE / len(pairs) < 1
-    seconds = estimate(LARGER_SAMPLE if quick else SAMPLE)
+    # The first call includes one-time setup, and a small batch much overhead per call.
+    is_fast = first * SAMPLE / len(pairs) < 1
+    seconds = estimate(LARGER_SAMPLE if is_fast else SAMPLE)
     if seconds > SECONDS_TO_ANNOUNCE:
         log(f"{name}: about {duration(seconds)}")
 
@@ -218,34 +220,34 @@ def print_evaluations(
     """Print the accuracy on each file, in total and by size of the pairs."""
     if as_json:
         for path, result in results.items():
-            about = {"file": shown_name(path), "certified": certify}
-            console.print_json(about | result.to_json())
+            request = {"file": shown_name(path), "certified": certify}
+            console.print_json(request | result.to_json())
         return
     short = console.short_names(results)
     lines = []
     for path, result in results.items():
         low, high = result.interval
-        shown = f"{result.accuracy:.2%}", f"{low:.2%} - {high:.2%}"
+        accuracy = f"{result.accuracy:.2%}", f"{low:.2%} - {high:.2%}"
         all_four = "-" if result.all_four is None else f"{result.all_four:.2%}"
-        lines.append((short[path], f"{result.rows:,}", *shown, all_four))
+        lines.append((short[path], f"{result.rows:,}", *accuracy, all_four))
     console.print_table(("file", "rows", "accuracy", "95 % interval", "all four right"), lines)
     titles = [short[path].removesuffix(".txt") for path in results]
-    for what in ("variables", "operators"):
-        bins = [getattr(result, f"by_{what}") for result in results.values()]
-        for first in range(0, len(bins), FILES_ABREAST):
-            abreast = slice(first, first + FILES_ABREAST)
+    for size in ("variables", "operators"):
+        bins = [getattr(result, f"by_{size}") for result in results.values()]
+        for first in range(0, len(bins), FILES_PER_TABLE):
+            shown = slice(first, first + FILES_PER_TABLE)
             print()
-            print_by_size(what, titles[abreast], bins[abreast])
+            print_by_size(size, titles[shown], bins[shown])
 
 
-def print_by_size(what: str, titles: list[str], columns: list[dict[str, Bin]]) -> None:
-    """Print accuracy by the size of a pair: a line for each size, a column for each file."""
+def print_by_size(unit: str, titles: list[str], columns: list[dict[str, Bin]]) -> None:
+    """Print accuracy by the size of a pair: one row for each size, one column for each file."""
     sizes = {size: None for column in columns for size in column}
     lines = []
     for size in sorted(sizes, key=lambda text: int(text.split("-")[0])):
         cells = [column.get(size) for column in columns]
         lines.append((size, *(f"{c.accuracy:.1%} of {c.rows:>4}" if c else "" for c in cells)))
-    console.print_table((f"{what} of a pair", *titles), lines)
+    console.print_table((f"{unit} of a pair", *titles), lines)
 
 
 @app.command()
@@ -282,7 +284,7 @@ def predict(
             advance = bars.counter(shown_name(file), len(data))
             if certify:
                 countermodels = find_countermodels(model, data, progress=advance, options=options)
-                answers = [{"entails": one is None, "countermodel": one} for one in countermodels]
+                answers = [{"entails": c is None, "countermodel": c} for c in countermodels]
             else:
                 log_probs = row_log_probabilities(model, data, progress=advance, options=options)
                 answers = [{"probability": p} for p in np.exp(log_probs[:, 1]).tolist()]
@@ -317,10 +319,10 @@ def models(as_json: console.Json = False) -> None:
         return
     rows = []
     for line in lines:
-        both = line["paper"], line["pretrained"]
-        of = [f"{100 * splits['validate']:.1f} %" if splits else "-" for splits in both]
+        sources = line["paper"], line["pretrained"]
+        validation = [f"{100 * s['validate']:.1f} %" if s else "-" for s in sources]
         parameters = f"{line['parameters']:,}" if line["parameters"] else "-"
-        rows.append((line["name"], *of, parameters, line["summary"]))
+        rows.append((line["name"], *validation, parameters, line["summary"]))
     console.print_table(("network", "paper", "pretrained", "parameters", ""), rows)
     print("Accuracy on the published validation set; parameters of the pretrained network.")
     if find_spec("torch"):

@@ -1,1 +1,1 @@
-"""Where pairs of formulas come from, how they are kept, checked and described. No torch."""
+"""Pairs of formulas: generation, storage, verification and statistics, without torch."""

@@ -1,6 +1,6 @@
 """Pairs whose premises are random 3-CNF near the threshold of satisfiability.
 
-Rows come in 4-tuples, so that neither the premise nor the conclusion alone tells the label.
+Rows form 4-tuples, so that neither the premise nor the conclusion alone gives away the label.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from possibleworlds.data.pairs import Pair
 from possibleworlds.logic.alphabet import AND, LETTERS, NOT, OR
 
 CLAUSES_PER_VARIABLE = 4.55
-"""Near 4.26, where large random 3-CNF turn unsatisfiable; small ones do so a little later."""
+"""Near 4.26, where large random 3-CNF become unsatisfiable; for small ones it is a little more."""
 
 Clause = list[int]
 """Literals: variable i is i, its negation -i, counting from 1."""
 
 
 class Premise:
-    """A satisfiable random 3-CNF, and which clauses of two literals it entails."""
+    """A satisfiable random 3-CNF, which decides the clauses that it entails."""
 
     def __init__(self, rng: np.random.Generator, variables: int, clauses: int) -> None:
         from pysat.solvers import Solver
@@ -32,7 +32,7 @@ class Premise:
         self.models = [set(self.solver.get_model())]
 
     def entails(self, clause: Clause) -> bool:
-        """Whether the premise entails a clause; models that refute one are kept for the next."""
+        """Whether the premise entails a clause; refuting models are kept for later clauses."""
         if any(model.isdisjoint(clause) for model in self.models):
             return False
         if not self.solver.solve(assumptions=[-literal for literal in clause]):
@@ -42,14 +42,14 @@ class Premise:
 
 
 def random_clause(rng: np.random.Generator, variables: int, literals: int) -> Clause:
-    """Draw a clause of different variables, each negated with probability 1/2."""
+    """Draw a clause of distinct variables, each negated with probability 1/2."""
     names = rng.choice(variables, literals, replace=False) + 1
     signed: Clause = (names * rng.choice((-1, 1), literals)).tolist()
     return signed
 
 
 def two_literal_clauses(rng: np.random.Generator, variables: int) -> Iterator[Clause]:
-    """List every clause of two different variables once, in random order."""
+    """Yield every clause of two distinct variables once, in random order."""
     pairs = np.transpose(np.triu_indices(variables, 1)) + 1
     signs = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)])
     clauses = (pairs[:, None] * signs).reshape(-1, 2)
@@ -58,7 +58,7 @@ def two_literal_clauses(rng: np.random.Generator, variables: int) -> Iterator[Cl
 
 
 def cnf_four_tuple(rng: np.random.Generator, variables: int, clauses: int) -> list[Pair]:
-    """Build a 4-tuple of two premises and two clauses, each entailed by one premise; or nothing."""
+    """Build a 4-tuple of two premises and two clauses, each entailed by one; empty if it fails."""
     names = "".join(sorted(rng.permutation(list(LETTERS))[:variables]))
     first, second = (Premise(rng, variables, clauses) for _ in range(2))
     b1 = b2 = None

@@ -1,4 +1,4 @@
-"""Counting the models of a formula along its tree, where its truth table would be too large."""
+"""Count the models of a formula along its tree, if its truth table would be too large."""
 
 from typing import NamedTuple
 
@@ -9,23 +9,23 @@ from possibleworlds.logic.alphabet import AND, ARITY, NOT, OR
 
 
 class Counts(NamedTuple):
-    """How often a sub-formula is true, for each assignment to the variables that it shares."""
+    """How often a subformula is true, for each assignment to the variables that it shares."""
 
     start: int
-    """Where the sub-formula begins."""
+    """The start of the subformula."""
     shared: str
-    """Its variables that occur outside it, too, in alphabetical order."""
+    """Its variables that also occur outside of it, in alphabetical order."""
     true: NDArray[np.int64]
-    """How many assignments to its other variables make it true, an axis for each shared one."""
+    """How many assignments to its other variables make it true, with an axis per shared one."""
     others: int
-    """How many variables occur in it alone."""
+    """The number of variables that occur only in it."""
 
     def negated(self) -> "Counts":
-        """Count how often the sub-formula is false."""
+        """Count how often the subformula is false."""
         return Counts(self.start, self.shared, (1 << self.others) - self.true, self.others)
 
     def both(self, right: "Counts") -> "Counts":
-        """Count how often this sub-formula and the one after it are true."""
+        """Count how often this subformula and the next one are both true."""
         shared = "".join(sorted({*self.shared, *right.shared}))
         true = self.along(shared) * right.along(shared)
         return Counts(self.start, shared, true, self.others + right.others)
@@ -37,7 +37,7 @@ class Counts(NamedTuple):
         return self.true.reshape([2 if name in self.shared else 1 for name in shared])
 
     def summed(self, outside: str) -> "Counts":
-        """Sum over the variables that do not occur outside the sub-formula."""
+        """Sum over the variables that do not occur outside the subformula."""
         shared = "".join(name for name in self.shared if name in outside)
         if shared == self.shared:
             return self
@@ -46,11 +46,11 @@ class Counts(NamedTuple):
 
 
 def count_along_tree(rpn: str) -> int:
-    """Count the assignments to a formula's own variables, of which it has a to z, that satisfy it.
+    """Count the assignments to the variables of a formula over a to z that satisfy it.
 
-    Each variable is summed over as soon as a sub-formula holds all its occurrences, so that arrays
-    have an axis for each variable that sub-formulas share, not for each that they have. In
-    (p ∧ q) ∨ (¬p ∧ r), q and r are never an axis: both sides have a count for each value of p.
+    Each variable is summed over as soon as a subformula contains all its occurrences, so that
+    arrays have an axis only for each variable that subformulas share. In (p ∧ q) ∨ (¬p ∧ r), q and
+    r are never an axis: both sides have a count for each value of p.
 
     >>> count_along_tree("pq&p~r&|")
     4
@@ -63,12 +63,12 @@ def count_along_tree(rpn: str) -> int:
             right, left = stack.pop(), stack.pop()
             # a ∨ b is ¬(¬a ∧ ¬b) and a → b is ¬(a ∧ ¬b).
             if symbol == AND:
-                together = left.both(right)
+                joint = left.both(right)
             elif symbol == OR:
-                together = left.negated().both(right.negated()).negated()
+                joint = left.negated().both(right.negated()).negated()
             else:
-                together = left.both(right.negated()).negated()
-            stack.append(together.summed(rpn[: left.start] + rpn[place + 1 :]))
+                joint = left.both(right.negated()).negated()
+            stack.append(joint.summed(rpn[: left.start] + rpn[place + 1 :]))
         else:
             leaf = Counts(place, symbol, np.array([0, 1]), 0)
             stack.append(leaf.summed(rpn[:place] + rpn[place + 1 :]))

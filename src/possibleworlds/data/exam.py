@@ -126,9 +126,9 @@ EXAM = [
 ]
 """Name, A, B, B*. A entails B and not B*, and no two pairs are equal up to renaming.
 
-B* is B with two sub-formulas exchanged, one symbol changed or one negation moved. No B is a
-tautology, and among many such B* those were chosen with which the conclusions of both classes have
-nearly the same statistics, so that B alone does not tell the label.
+B* is B with two subformulas exchanged, one symbol changed or one negation moved. No B is a
+tautology, and B* were chosen such that the conclusions of both classes have nearly the same
+statistics, so that B alone does not give away the label.
 """
 ENTAILMENTS = [(name, a, b) for name, a, b, _ in EXAM]
 FALLACIES = [
@@ -143,7 +143,7 @@ FALLACIES = [
     ("common cause", "(p -> q) & (p -> r)", "q -> r"),
     ("weakening the antecedent", "p & q -> r", "p -> r"),
 ]
-"""The best known arguments that do not follow, for the playground; no part of the exam."""
+"""Well-known invalid arguments, for the playground; not part of the exam."""
 
 
 def exam_pairs() -> list[list[Pair]]:

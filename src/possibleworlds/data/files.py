@@ -1,4 +1,4 @@
-"""Reading and writing the published line format, `A,B,E,H1,H2,H3`; and reading people's own pairs.
+"""Read and write the published line format, `A,B,E,H1,H2,H3`; also read pairs from users.
 
 The path `-` stands for standard input.
 """
@@ -18,7 +18,7 @@ from typing import IO, Annotated, TypeVar
 
 from possibleworlds.data import native
 from possibleworlds.data.heuristics import Heuristics, Literals, literals, nothing_new
-from possibleworlds.data.own import is_own, read_own
+from possibleworlds.data.own import is_user_line, read_user_line
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
@@ -30,14 +30,14 @@ FIELDS = "A,B,E,H1,H2,H3"
 BITS = ("0", "1")
 LINES_AT_ONCE = 1000
 TRAINING_FILES = ("train.txt", "validate.txt")
-"""What a network is trained with."""
+"""The files that a network is trained with."""
 
 T = TypeVar("T")
 
 
 @lru_cache(maxsize=1 << 12)
 def from_published(text: str) -> str:
-    """Read a formula of a data file, of any depth, as reverse Polish notation."""
+    """Parse a formula of a data file, of any depth, to reverse Polish notation."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(f"{len(text):,} characters; a formula has up to {MAX_CHARACTERS:,}")
     rpn: list[str] = []
@@ -59,7 +59,7 @@ def from_published(text: str) -> str:
 
 
 def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
-    """Write rows, which may share formulas, as lines of a data file."""
+    """Format rows, which may share formulas, as lines of a data file."""
     if native.kernel:
         return "".join([native.kernel.line(*row) for row in rows])
     known: dict[str, tuple[str, Literals]] = {}
@@ -77,7 +77,7 @@ def format_rows(rows: Iterable[tuple[str, str, int]]) -> str:
 
 
 def parse_line(line: str) -> tuple[Pair, Heuristics]:
-    """Read the pair of a line of a data file, and the heuristics that it states."""
+    """Parse a line of a data file to its pair and its heuristics."""
     if not line.strip():
         raise UserError("an empty line")
     fields = line.rstrip("\r\n").split(",")
@@ -93,7 +93,7 @@ def parse_line(line: str) -> tuple[Pair, Heuristics]:
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[IO[bytes]]:
-    """Open a data file; raise UserError if it is none, such as a pipe, which may never end."""
+    """Open a data file; raise UserError for a pipe, which may never end."""
     try:
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
             raise UserError(f"{path}: not a file; standard input is written -")
@@ -104,17 +104,17 @@ def open_lines(path: Path) -> Iterator[IO[bytes]]:
 
 
 def raw_lines(path: Path) -> Iterator[str]:
-    """Iterate over the lines of a data file, whatever bytes they hold."""
+    """Iterate over the lines of a data file, replacing invalid bytes."""
     with open_lines(path) as file:
         yield from TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="\n")
 
 
 def read_pairs(path: Path) -> Iterator[Pair]:
-    """Iterate over the pairs of a data file; the first bad line is an error that names it."""
+    """Iterate over the pairs of a data file; raise UserError with the number of an invalid line."""
     number = 0
     for number, line in enumerate(raw_lines(path), 1):
         try:
-            pair = read_own(line) if is_own(line) else parse_line(line)[0]
+            pair = read_user_line(line) if is_user_line(line) else parse_line(line)[0]
         except UserError as error:
             raise UserError(f"{shown_name(path)}:{number}: {error}") from None
         yield pair
@@ -138,7 +138,7 @@ def write(path: Path, rows: Iterable[tuple[str, str, int]]) -> None:
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
-    """Compute the SHA-256 of each file that a network is trained with, by its name."""
+    """Compute the SHA-256 of the training and validation files, by name."""
     return {name: sha256(folder / name) for name in TRAINING_FILES}
 
 
@@ -149,21 +149,21 @@ def in_blocks(lines: Iterator[T]) -> Iterator[list[T]]:
 
 
 def data_files(paths: list[Path]) -> list[Path]:
-    """List data files, each once; a folder stands for the .txt files in it, - for what is piped."""
+    """List data files without duplicates; a folder means its .txt files, - standard input."""
     files: dict[Path, Path] = {}
     for path in paths:
         path = spooled_input() if path == Path("-") else path
-        inside = sorted(path.glob("*.txt")) if path.is_dir() else [path]
-        if not inside:
+        content = sorted(path.glob("*.txt")) if path.is_dir() else [path]
+        if not content:
             raise UserError(f"{path}: a folder without .txt files")
-        for file in inside:
+        for file in content:
             files.setdefault(file.resolve(), file)
     return list(files.values())
 
 
 @cache
 def spooled_input() -> Path:
-    """Copy standard input to a file that is removed when the process ends, and give its path."""
+    """Copy standard input to a file that is removed at exit, and return its path."""
     folder = tempfile.mkdtemp(prefix="possibleworlds-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder) / "stdin.txt"
@@ -173,7 +173,7 @@ def spooled_input() -> Path:
 
 
 def shown_name(path: Path) -> str:
-    """Give the name of a data file as a user knows it."""
+    """Return the name of a data file as the user wrote it."""
     is_piped = spooled_input.cache_info().currsize and path == spooled_input()
     return "-" if is_piped else str(path)
 

@@ -28,8 +28,8 @@ def matches(group: Group) -> list[tuple[int, int, int, int]]:
     waiting: list[tuple[int, int, int, int]] = []
     examined = 0
     for i2, j2 in group.unrefuted():
-        # Neither what follows from a contradiction nor what implies a tautology can be refuted:
-        # such pairs are in no 4-tuple, and count only towards the number examined.
+        # Pairs with a contradiction as premise or a tautology as conclusion cannot be refuted: they
+        # are in no 4-tuple, and count only towards the number examined.
         if group.trivial(i2, j2):
             examined += 1
         elif i2 not in used_left and j2 not in used_right and group.unrefuted_entails(i2, j2):

@@ -1,7 +1,7 @@
-"""How the rows of a split are generated: in blocks, by any number of processes, pruned in order.
+"""Generate the rows of a split in blocks, by any number of processes, and prune them in order.
 
-A block of groups has its own seed, so that it is the same wherever it is made; blocks are pruned
-one after the other, so that the rows are the same for any number of processes.
+A block of groups has its own seed, so that it is the same wherever it is generated; blocks are
+pruned one after the other, so that the rows are the same for any number of processes.
 """
 
 import math
@@ -33,17 +33,17 @@ Prune = Literal["formulas", "pairs"]
 T = TypeVar("T")
 
 ROWS_TOGETHER = {"fourtuples": 4, "naive": 2, "mutated": 2, "sat": 4, "exam": 2}
-"""How many rows form a unit, which is kept or pruned as a whole."""
-LARGEST_BLOCK = {"fourtuples": 120, "naive": 120, "mutated": 28, "sat": 16}
-"""How many groups are made at once; fewer for a small split."""
+"""The number of rows in a unit, which is kept or pruned as a whole."""
+MAX_BLOCK_GROUPS = {"fourtuples": 120, "naive": 120, "mutated": 28, "sat": 16}
+"""The number of groups in a block; a small split has smaller blocks."""
 TRAINING = "train"
 """The split that the others are pruned against by formula."""
 FRUITLESS_BLOCKS = 20
 """After this many blocks of groups without a new row, the generator gives up."""
-MOST_ROUNDS = 16
-"""Of making blocks, about, until their number has doubled."""
+ROUNDS_TO_DOUBLE = 16
+"""About the most rounds of generation until the number of blocks has doubled."""
 ROWS_OF_STREAM = 10_000
-"""A stream comes in blocks like those of a split of this many rows."""
+"""A stream is generated in blocks like those of a split of this many rows."""
 
 
 Seed = Annotated[int, records.Range(0)]
@@ -60,16 +60,16 @@ class Split:
     operators: Bounds = (1, 10)
     method: Method = "fourtuples"
     exact_variables: bool = False
-    """Whether each pair shows all the variables of its group."""
+    """Whether each pair contains all the variables of its group."""
     clauses: int = 0
-    """Of a premise of method "sat"; 0 for about 4.55 times its variables."""
+    """The clauses of a premise of method "sat"; 0 for about 4.55 per variable."""
     tilt: float = 0.0
-    """How much groups of many variables, and formulas of few operators, are preferred; below 0,
-    those of few variables and many operators."""
+    """The preference for groups with many variables and formulas with few operators; if negative,
+    for few variables and many operators."""
     operator_tilt: float | None = None
-    """How much formulas of few operators are preferred, where that is not as much as `tilt`."""
+    """The preference for formulas with few operators, if it differs from `tilt`."""
     search_rows: int = 0
-    """Of all truth tables that the search for B* of method "mutated" takes; 0 for any number."""
+    """The limit of truth-table rows in the search for B* of method "mutated"; 0 for none."""
 
     @property
     def file(self) -> str:
@@ -77,7 +77,7 @@ class Split:
         return f"{self.name}.txt"
 
     def validate(self) -> None:
-        """Raise UserError if no data can have these settings."""
+        """Raise UserError if the settings are invalid."""
         records.check_argument("rows", self.rows, int)
         for name, bounds in {"variables": self.variables, "operators": self.operators}.items():
             if not isinstance(bounds, tuple | list):
@@ -117,14 +117,14 @@ FREE: dict[str, Split] = {
     "giant": Split("", 0, (26, 26), (40, 60), "mutated"),
     "sat": Split("", 0, (20, 20), method="sat"),
 }
-"""The methods of free settings, with what they vary unless told otherwise."""
+"""The methods for custom splits, with their default settings."""
 
 
 class KeySet:
     """A set of positive 64-bit keys, 8 to 16 bytes each: open addressing in one array.
 
-    Only half of a key is kept, beside where it is kept. So once in some 2^31 times a key is taken
-    for another one, and rows are left out that need not be.
+    Only half of a key is stored, in addition to its position. So about once in 2^31 times a key is
+    mistaken for another one, and a row is dropped unnecessarily.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -132,7 +132,7 @@ class KeySet:
         self.slots = array("I", bytes(4)) * (self.mask + 1)
 
     def add_new(self, keys: Iterable[int]) -> bool:
-        """Add the keys if they differ and none is in the set; return whether they were added."""
+        """Add the keys if they are distinct and all new; return whether they were added."""
         slots, mask = self.slots, self.mask
         placed: list[int] = []
         for key in keys:
@@ -185,11 +185,11 @@ class FormulaSets:
 
 
 class Pruner:
-    """Keeps out of a split what earlier splits and other files hold, up to renaming of variables.
+    """Excludes from a split what earlier splits and other files contain, up to renaming.
 
-    No pair comes twice. By formula, as the published sets are pruned, a premise of the training
-    data is no premise of another split, and a conclusion, numbered on from its premise, no
-    conclusion. The training data itself is pruned by formula against other files alone.
+    No pair occurs twice. Pruned by formula, like the published sets, no split shares a premise with
+    the training data, nor a conclusion, with variables numbered on from its premise. The training
+    data itself is pruned by formula only against other files.
     """
 
     def __init__(self, prune: Prune, splits: Sequence[Split], other_rows: int = 0) -> None:
@@ -200,7 +200,7 @@ class Pruner:
         self.others = FormulaSets(other_rows if self.by_formula else 0)
 
     def admit(self, split: Split, rows: Sequence[RowKeys]) -> bool:
-        """Take in a unit of rows unless one of them is to be pruned; return whether it was."""
+        """Add a unit of rows unless one of them is pruned; return whether it was added."""
         is_training = split.name == TRAINING
         by_formula = self.by_formula and split.method != "exam"
         if by_formula and self.others.hold_any(rows):
@@ -214,7 +214,7 @@ class Pruner:
         return True
 
     def add_pairs(self, pairs: Sequence[Pair], split: Split | None = None) -> None:
-        """Take in the pairs of a split that was generated before, or of another file."""
+        """Add the pairs of a split that was generated before, or of another file."""
         rows = row_keys((pair.a, pair.b) for pair in pairs)
         self.pairs.update(row.pair for row in rows)
         if self.by_formula and split is None:
@@ -224,11 +224,11 @@ class Pruner:
 
 
 def make_units(split: Split, seed: int, number: int) -> list[list[Pair]]:
-    """Make the units of rows of a block of groups."""
+    """Generate the units of a block of groups."""
     if split.method == "exam":
         return exam_pairs()
     rng = np.random.default_rng([seed, zlib.crc32(split.name.encode()), number])
-    size = min(LARGEST_BLOCK[split.method], 4 + split.rows // 16)
+    size = min(MAX_BLOCK_GROUPS[split.method], 4 + split.rows // 16)
     if split.method == "sat":
         sizes = rng.integers(*split.variables, size, endpoint=True).tolist()
         clauses = [split.clauses or round(CLAUSES_PER_VARIABLE * n) for n in sizes]
@@ -251,7 +251,7 @@ def make_units(split: Split, seed: int, number: int) -> list[list[Pair]]:
 
 
 def complete(split: Split, group: Group, units: list[list[Pair]]) -> list[list[Pair]]:
-    """Drop the units with a pair that does not show all variables, where all are required."""
+    """Drop the units with a pair that lacks a variable, if all are required."""
     if not split.exact_variables:
         return units
     names = set(group.names)
@@ -261,7 +261,7 @@ def complete(split: Split, group: Group, units: list[list[Pair]]) -> list[list[P
 def make_block(
     split: Split, seed: int, form: Callable[[list[Pair]], T], number: int
 ) -> list[tuple[T, list[RowKeys]]]:
-    """Make a block: each unit in the form that is required, with the keys of its rows."""
+    """Generate a block: each unit, converted by `form`, with the keys of its rows."""
     units = make_units(split, seed, number)
     keys = iter(row_keys((a, b) for unit in units for a, b, _ in unit))
     return [(form(unit), list(islice(keys, len(unit)))) for unit in units]
@@ -273,18 +273,18 @@ def generate_units(
     pruner: Pruner,
     workers: int,
     form: Callable[[list[Pair]], T],
-    spread: OrderedMap = ordered_map,
+    parallel_map: OrderedMap = ordered_map,
 ) -> Iterator[T]:
-    """Generate the units of a split, but for those that are pruned."""
+    """Generate the units of a split, without those that are pruned."""
     make = partial(make_block, split, seed, form)
     missing, fruitless, blocks = split.rows, 0, 0
     while True:
-        # No more blocks at a time than are expected to be needed, so that none is made in vain. The
-        # first one shows how many rows a block gives.
-        made = split.rows - missing
-        needed = math.ceil(missing * blocks / made) if made else 1
-        until = blocks + max(needed, blocks // MOST_ROUNDS)
-        for block in spread(make, range(blocks, until), workers):
+        # No more blocks at a time than are expected to be needed, so that none is wasted. The first
+        # one shows how many rows a block gives.
+        done = split.rows - missing
+        needed = math.ceil(missing * blocks / done) if done else 1
+        until = blocks + max(needed, blocks // ROUNDS_TO_DOUBLE)
+        for block in parallel_map(make, range(blocks, until), workers):
             before = missing
             for unit, keys in block:
                 if not pruner.admit(split, keys):
@@ -323,10 +323,11 @@ def generate(
 ) -> Pairs:
     """Generate labelled pairs in memory, no two equal up to renaming of variables.
 
-    The same as `train.txt` of `possibleworlds generate` with these settings. `variables` says over
-    how many names formulas are sampled; a pair may show fewer, unless `exact_variables`. Both
-    take a range or a single number, and are 1 to 10 unless the method has its own: `giant` has 26
-    variables and 40 to 60 operators, `sat` 20 variables, and `clauses` in its premises.
+    The same as `train.txt` of `possibleworlds generate` with these settings. `variables` is the
+    number of names that formulas are sampled over; a pair may contain fewer, unless
+    `exact_variables`. Both `variables` and `operators` take a range or a single number, and default
+    to 1 to 10; but `giant` has 26 variables and 40 to 60 operators, and `sat` 20 variables, with
+    `clauses` in its premises.
 
     >>> pairs = generate(rows=8, variables=(1, 3), operators=(1, 4), seed=0)
     >>> len(pairs), [pair.label for pair in pairs[:4]]
@@ -340,7 +341,7 @@ def generate(
 
 
 def as_bounds(bounds: Bounds | int | None, default: Bounds) -> Bounds:
-    """Make bounds of a single number, which is both the fewest and the most, or of none.
+    """Convert a single number, which is both the fewest and the most, or None to bounds.
 
     >>> as_bounds(20, (1, 10)), as_bounds(None, (1, 10))
     ((20, 20), (1, 10))
@@ -359,7 +360,7 @@ def free_split(
     exact_variables: bool = False,
     clauses: int = 0,
 ) -> Split:
-    """Describe a split with any settings; raise UserError if no data can have them."""
+    """Make a split with custom settings; raise UserError if they are invalid."""
     records.check_argument("method", method, str)
     if method not in FREE:
         raise UserError(f"{method!r} is not a method: {', '.join(FREE)}")
@@ -385,7 +386,7 @@ def stream(
     exact_variables: bool = False,
     clauses: int = 0,
 ) -> Iterator[Pair]:
-    """Generate labelled pairs without end, in constant memory; now and then one comes again.
+    """Generate labelled pairs endlessly, in constant memory; occasionally one is repeated.
 
     >>> from itertools import islice
     >>> [pair.label for pair in islice(stream(seed=1), 4)]

@@ -1,9 +1,8 @@
 """Groups of formulas over one set of variables, and the entailments among them.
 
-A group draws its number of variables uniformly, its names from a to z, and formulas for the left
-and for the right side, which are tried against each other. Few variables: by whole truth
-tables. Many: by a sample of their rows, which refutes at once most of what a solver would
-otherwise have to.
+A group draws its number of variables uniformly, their names from a to z, and formulas for the left
+and the right side, which are compared with each other: by whole truth tables for few variables, and
+for many by a sample of rows, which refutes most pairs without a solver.
 """
 
 from collections.abc import Iterator
@@ -26,9 +25,9 @@ from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.sat import find_model
 
 SIDE = 256
-"""How many formulas a group draws for each side."""
+"""The number of formulas that a group draws for each side."""
 EXACT_VARIABLES = 10
-"""Beyond this many variables, truth tables give way to a sample of their rows."""
+"""With more variables, a sample of rows replaces the whole truth table."""
 ROWS_SAMPLED = 1024
 
 Bounds = tuple[int, int]
@@ -39,11 +38,11 @@ class Group:
     """Formulas over one set of variables, and their truth values."""
 
     names: str
-    """The variables that formulas are sampled over; a formula need not show them all."""
+    """The variables that formulas are sampled over; a formula need not contain all of them."""
     text: str
-    """All formulas in reverse Polish notation, left side first, with spaces in front."""
+    """All formulas in reverse Polish notation, left side first, with leading spaces."""
     words: Words
-    """The truth values of each formula as a line of 64-bit words."""
+    """The truth values of each formula as a row of 64-bit words."""
     exact: bool
     """Whether the truth values are the whole truth table, not a sample of its rows."""
 
@@ -67,7 +66,7 @@ class Group:
 
     @cached_property
     def contradictions(self) -> list[bool]:
-        """Which left formulas are never true."""
+        """Whether each left formula is a contradiction."""
         never: list[bool] = np.logical_not(self.words[:SIDE].any(axis=1)).tolist()
         if not self.exact:
             for i in np.flatnonzero(never).tolist():
@@ -76,7 +75,7 @@ class Group:
 
     @cached_property
     def tautologies(self) -> list[bool]:
-        """Which right formulas are always true."""
+        """Whether each right formula is a tautology."""
         always: list[bool] = np.logical_not((~self.words[SIDE:]).any(axis=1)).tolist()
         if not self.exact:
             for j in np.flatnonzero(always).tolist():
@@ -98,14 +97,14 @@ class Group:
         return not self.truth(i) & ~self.truth(SIDE + j) and self.unrefuted_entails(i, j)
 
     def unrefuted_entails(self, i: int, j: int) -> bool:
-        """Whether left formula i entails right formula j, which no row refutes."""
+        """Whether left formula i entails right formula j, given that no row refutes it."""
         return self.exact or not satisfiable((self.left(i), True), (self.right(j), False))
 
     def unrefuted(self) -> Iterator[tuple[int, int]]:
         """Iterate over the pairs i, j that no row refutes.
 
-        Every left formula is compared with one right one, then each with another, and so on: no
-        more than are needed, so that nearly all pairs are of formulas that were not in use.
+        Every left formula is compared with one right formula, then each with another, and so on, as
+        far as needed, so that nearly all pairs consist of unused formulas.
         """
         left, not_right = self.words[:SIDE], np.tile(~self.words[SIDE:], (2, 1))
         for shift in range(SIDE):
@@ -119,7 +118,7 @@ class Group:
 
 
 def satisfiable(*asserted: tuple[str, bool]) -> bool:
-    """Whether formulas can have their truth values together."""
+    """Whether an assignment gives each formula its truth value."""
     return find_model([(Formula(tuple(rpn)), value) for rpn, value in asserted]) is not None
 
 
@@ -134,8 +133,8 @@ def sample_groups(
     """Sample groups whose numbers of variables and of operators are uniform within bounds.
 
     With a tilt, the largest number of variables and the smallest of operators are 1 + tilt times as
-    likely as they would be, the other ends 1 - tilt times, and those between in between. Numbers of
-    operators may have a tilt of their own.
+    likely as without, the opposite ends 1 - tilt times, with linear interpolation in between.
+    Numbers of operators may have a separate tilt.
     """
     if tilt:
         strata = (np.arange(count) + rng.random(count)) / count
@@ -143,7 +142,7 @@ def sample_groups(
         falling = tilt if operator_tilt is None else operator_tilt
         numbers = tilted(rng.random((count, 2 * SIDE)), operators, -falling)
     else:
-        # Numbers of variables are stratified: each comes once before any comes again.
+        # Numbers of variables are stratified: each occurs once before any occurs again.
         low, high = variables
         rounds = -(-count // (high - low + 1))
         sizes = rng.permuted(np.tile(np.arange(low, high + 1), (rounds, 1)), axis=1).ravel()[:count]
@@ -166,7 +165,7 @@ def sample_groups(
 
 
 def tilted(uniform: NDArray[np.float64], bounds: Bounds, tilt: float) -> NDArray[np.int64]:
-    """Turn uniform numbers below 1 into integers within bounds, likelier the larger they are."""
+    """Convert uniform numbers below 1 to integers within bounds, larger ones being more likely."""
     low, high = bounds
     weights = np.linspace(1 - tilt, 1 + tilt, high - low + 1)
     limits = weights.cumsum() / weights.sum()

@@ -1,4 +1,4 @@
-"""What can be guessed without reasoning: the three heuristics published beside each row."""
+"""The three published heuristics, which guess entailment without reasoning."""
 
 from possibleworlds.logic.alphabet import IMPLIES, LETTERS, NOT
 
@@ -8,7 +8,7 @@ BIT = {letter: 1 << i for i, letter in enumerate(LETTERS)}
 
 
 def literals(rpn: str) -> Literals:
-    """Compute the variables that occur plain and negated in negation normal form, as bit sets."""
+    """Compute the positive and the negated variables in negation normal form, as bit sets."""
     plain = negated = 0
     positive = True
     waiting: list[bool] = []
@@ -38,5 +38,5 @@ def nothing_new(a: Literals, b: Literals) -> tuple[bool, bool]:
 
 
 def heuristics(a: str, b: str) -> Heuristics:
-    """H1: A is at least as long as B. H2: B has no new variables. H3: B* has no new literals."""
+    """Compute H1: A is at least as long as B; H2: no new variables in B; H3: no new literals."""
     return len(a) >= len(b), *nothing_new(literals(a), literals(b))

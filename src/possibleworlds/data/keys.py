@@ -1,4 +1,4 @@
-"""Keys that tell pairs and formulas apart up to renaming of variables."""
+"""Keys that identify pairs and formulas up to renaming of variables."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,26 +10,25 @@ from possibleworlds.data import native
 from possibleworlds.logic.alphabet import N_OPERATORS, OPERATORS, SYMBOLS, encode
 
 RIGHT_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-"""Any odd number: it tells the places of the right formula from those of the left one."""
+"""Any odd number: it separates the positions in the right formula from those in the left."""
 
 
 class RowKeys(NamedTuple):
-    """Positive 64-bit keys of a row, which others that are equal up to renaming share."""
+    """Positive 64-bit keys of a row, the same for rows that are equal up to renaming."""
 
     pair: int
     premise: int
     conclusion: int
-    """Of B with its variables numbered on from those of A, in the order in which they first occur
-    in A and then B (de Bruijn)."""
+    """The key of B with its variables numbered by their first occurrence in A and then in B."""
 
 
 def row_keys(pairs: Iterable[tuple[str, str]]) -> list[RowKeys]:
     """Compute the keys of rows.
 
-    Formulas that are equal up to renaming have the same operators at the same places, and the same
-    sets of places that hold one variable. A set is known by the sum of random numbers that stand
-    for its places, and the sets of all variables, which have no order, by the sum of the hashes of
-    those sums. In a conclusion, the set of a variable is told from others by its number, too.
+    Formulas that are equal up to renaming have the same operators at the same positions, and the
+    same sets of positions with one variable. The key of a set is the sum of random numbers for its
+    positions, and that of the sets of all variables, which have no order, the sum of the hashes of
+    those sums. In a conclusion, the key of a variable's set also depends on its number.
 
     >>> row_keys([("pq&", "qr|")]) == row_keys([("xa&", "ab|")])
     True
@@ -67,12 +66,11 @@ def row_keys(pairs: Iterable[tuple[str, str]]) -> list[RowKeys]:
 def symbol_sets(
     formulas: Sequence[str],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.intp]]:
-    """Compute where the symbols of formulas stand, their numbers, and which symbol has a number.
+    """Compute the positions of symbols in formulas, their numbers, and the symbol of each number.
 
-    The places of a symbol are known by a sum of random numbers, 0 where it does not occur: (30, F)
-    for F formulas. Variables are numbered from 1 in the order in which they first occur, other
-    symbols are 0: (30, F). Line n has the variable of number n + 1 of each formula, and 0, which is
-    an operator, where there is none.
+    The positions of a symbol are a sum of random numbers, 0 if it does not occur: (30, F) for F
+    formulas. Variables are numbered from 1 by first occurrence, other symbols are 0: (30, F). Row n
+    has variable n + 1 of each formula, and 0, which is an operator, if there is none.
     """
     symbols = encode("".join(formulas)).astype(np.intp)
     lengths = np.array([len(rpn) for rpn in formulas], np.intp)
@@ -82,7 +80,7 @@ def symbol_sets(
     cells = symbols * len(formulas) + owners
     sums, numbers = np.zeros((2, len(SYMBOLS), len(formulas)), np.uint64)
     np.add.at(sums.ravel(), cells, hashed(places))
-    # Written from the end on, the first occurrence is the last to be written.
+    # Written from the end, the first occurrence is the last to be written.
     numbers.ravel()[cells[::-1]] = places[::-1]
     first = (numbers.ravel().take(cells) == places) & (symbols >= N_OPERATORS)
     counted = first.cumsum()
@@ -95,7 +93,7 @@ def symbol_sets(
 
 
 def pair_keys(pairs: Iterable[tuple[str, str]]) -> list[int]:
-    """Compute a key of each pair: the same for pairs that are equal up to renaming."""
+    """Compute a key for each pair, the same for pairs that are equal up to renaming."""
     return [row.pair for row in row_keys(pairs)]
 
 
@@ -105,7 +103,7 @@ def pair_key(a: str, b: str) -> int:
 
 
 def hashed(numbers: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """Hash numbers, different ones to different ones (the finaliser of SplitMix64)."""
+    """Hash numbers without collisions (the finaliser of SplitMix64)."""
     mixed = numbers.astype(np.uint64)
     mixed ^= mixed >> np.uint64(30)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)

@@ -1,4 +1,4 @@
-"""B* from B: the non-entailments of test (massive)."""
+"""Mutate B to B*: the non-entailments of test (massive)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -11,21 +11,21 @@ from possibleworlds.data.pairs import Pair
 from possibleworlds.logic.formula import spans, variables_of
 from possibleworlds.logic.truth import evaluate_bits
 
-OF_A_GROUP = 3
+UNITS_PER_GROUP = 3
 """Few, so that a formula that is in many entailments is not exhausted by its first."""
 TRIES = 60
 """How many mutations of a formula are tried before its pair is dropped."""
 ROWS_COMPARED = 1 << 16
-"""Rows of the truth table in which a countermodel is sought: a solver takes several times as long,
-and would find one for hardly any other B*."""
+"""The rows of the truth table that are searched for a countermodel: a solver takes several times as
+long, and would find one for hardly any more B*."""
 
 
 def mutated_pairs(group: Group, rng: np.random.Generator, search_rows: int = 0) -> list[list[Pair]]:
-    """Build (A, B, 1), (A, B*, 0), where B* is B with two sub-formulas exchanged.
+    """Build (A, B, 1), (A, B*, 0), where B* is B with two subformulas exchanged.
 
-    No A is a contradiction and no B a tautology, and B* has just as many models as B, so that
-    neither formula alone gives the label away. With `search_rows`, no more B* are tried than have
-    that many rows in their truth tables together.
+    No A is a contradiction and no B a tautology, and B* has as many models as B, so that neither
+    formula alone gives the label away. `search_rows` limits the number of B* that are tried by the
+    total size of their truth tables.
     """
     units: list[list[Pair]] = []
     used_left: set[int] = set()
@@ -42,7 +42,7 @@ def mutated_pairs(group: Group, rng: np.random.Generator, search_rows: int = 0) 
         tries = min(TRIES, search_rows >> len(variables_of(b))) if search_rows else TRIES
         if mutant := refuted_exchange(a, b, islice(exchanges(rng, b), tries), columns):
             units.append([Pair(a, b, True), Pair(a, mutant, False)])
-            if len(units) == OF_A_GROUP:
+            if len(units) == UNITS_PER_GROUP:
                 break
     return units
 
@@ -58,8 +58,8 @@ def refuted_exchange(
         mutated = evaluate_bits(mutant, columns, everywhere)
         if not premise & ~mutated:
             continue
-        # Were the models as many, the rows that change would be gained or lost with equal chance:
-        # a difference of more than four standard deviations spares counting them.
+        # If both had equally many models, changed rows would be gained or lost with equal chance:
+        # a difference of more than four standard deviations makes counting unnecessary.
         difference = mutated.bit_count() - conclusion.bit_count()
         unlikely = difference**2 > 16 * (mutated ^ conclusion).bit_count()
         if not unlikely and count_along_tree(mutant) == models:
@@ -68,9 +68,9 @@ def refuted_exchange(
 
 
 def exchanges(rng: np.random.Generator, rpn: str) -> Iterator[str]:
-    """Exchange two different, disjoint sub-formulas in every possible way, in random order."""
+    """Exchange two different, disjoint subformulas in every possible way, in random order."""
     starts = np.array(spans(rpn))
-    # A sub-formula ends where its last symbol is; another one after it begins further on.
+    # A subformula ends at its last symbol; the second one must start after the first ends.
     separate = np.argwhere(np.arange(len(rpn))[:, None] < starts)
     for i in rng.permutation(len(separate)):
         x, y = separate[i].tolist()

@@ -1,4 +1,4 @@
-"""The naive sampling of appendix A.2.1, whose biases the paper's own method avoids."""
+"""The naive sampling of appendix A.2.1, whose biases the paper's preferred method avoids."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
-"""The inner loops of the generator in C (`native.c`), where that is built.
+"""The inner loops of the generator in C (`native.c`), if built.
 
-Without it, or with POSSIBLEWORLDS_NATIVE=0, numpy and Python do the same at three times the cost.
+Otherwise, or with POSSIBLEWORLDS_NATIVE=0, numpy and Python do the same at three times the cost.
 """
 
 import os
@@ -8,8 +8,8 @@ from types import ModuleType
 
 try:
     from possibleworlds.data import _native
-except ImportError:  # it was not built
+except ImportError:  # not built
     _native = None  # type: ignore[assignment]
 
 kernel: ModuleType | None = None if os.environ.get("POSSIBLEWORLDS_NATIVE") == "0" else _native
-"""The functions in C, if they are to be used."""
+"""The functions in C; None if they are not used."""

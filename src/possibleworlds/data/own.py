@@ -1,7 +1,7 @@
-"""Pairs as people write them: `A,B` or `A,B,label` in any notation, or `p, p -> q |= q`.
+"""Pairs from users: `A,B` or `A,B,label` in any notation, or `p, p -> q |= q`.
 
-They become rows of data like any other: ↔, ⊤ and ⊥ are rewritten, variables become letters, and a
-label that is missing is decided exactly.
+They are converted to rows of data: ↔, ⊤ and ⊥ are rewritten, variables become letters, and a
+missing label is decided exactly.
 """
 
 from collections.abc import Iterable
@@ -17,19 +17,21 @@ from possibleworlds.logic.syntax import PREMISE_SEPARATOR, TURNSTILE, parse, par
 LABELS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 
 
-def is_own(line: str) -> bool:
-    """Whether a line has the form of a pair that somebody wrote, not that of a data file."""
+def is_user_line(line: str) -> bool:
+    """Whether a line is a pair from a user, not a row of a data file."""
     if line.count(",") == 5 and line.isascii() and not any(sign in line for sign in "=-\\"):
-        return False  # a row of a data file, or a spoiled one: looked at first, as there are many
+        return (
+            False  # a valid or damaged row of a data file: the most common case, so checked first
+        )
     return len(PREMISE_SEPARATOR.split(line.rstrip("\r\n"))) in (2, 3) or bool(
         TURNSTILE.search(line)
     )
 
 
-def parse_own(line: str) -> tuple[Formula, Formula, bool | None]:
-    """Read premise, conclusion and label; None where there is no label.
+def parse_user_line(line: str) -> tuple[Formula, Formula, bool | None]:
+    """Parse premise, conclusion and label; None if there is no label.
 
-    >>> a, b, label = parse_own("rain -> wet, ~wet -> ~rain, yes")
+    >>> a, b, label = parse_user_line("rain -> wet, ~wet -> ~rain, yes")
     >>> print(a, b, label, sep="; ")
     rain → wet; ¬wet → ¬rain; True
     """
@@ -44,18 +46,18 @@ def parse_own(line: str) -> tuple[Formula, Formula, bool | None]:
     return parse(a), parse(b), None if label is None else LABELS[label]
 
 
-def read_own(line: str) -> Pair:
-    """Read a pair that somebody wrote as a row of data; decide its label if it has none."""
-    a, b, label = parse_own(line)
+def read_user_line(line: str) -> Pair:
+    """Convert a pair from a user to a row of data; decide its label if it has none."""
+    a, b, label = parse_user_line(line)
     row, _ = to_letters(a, b)
     return Pair(*row, entails(a, b) if label is None else label)
 
 
 def to_letters(a: Formula | str, b: Formula | str) -> tuple[tuple[str, str], dict[str, str]]:
-    """Bring a pair into the vocabulary of data and networks; give what each letter stands for.
+    """Convert a pair to the vocabulary of data and networks; return the variable of each letter.
 
-    Variables of other names become letters that are still free. A letter that only serves to
-    write a constant, ⊤ as p ∨ ¬p, stands for nothing.
+    Variables with other names become unused letters. A letter that is only needed to write a
+    constant, ⊤ as p ∨ ¬p, has no variable.
 
     >>> to_letters("rain & q", "⊤")
     (('aq&', 'pp~|'), {'a': 'rain', 'q': 'q'})
@@ -63,29 +65,28 @@ def to_letters(a: Formula | str, b: Formula | str) -> tuple[tuple[str, str], dic
     a, b = parse(a), parse(b)
     names = variables_of(a.rpn, b.rpn)
     a, b = a.basic(), b.basic()
-    every_name = variables_of(a.rpn, b.rpn)
-    if len(every_name) > len(LETTERS):
-        raise UserError(f"{len(every_name)} variables; the networks know {len(LETTERS)}")
-    free = iter(sorted(set(LETTERS) - set(every_name)))
-    letters = {
-        name: name if len(name) == 1 and name in LETTERS else next(free) for name in every_name
-    }
+    all_names = variables_of(a.rpn, b.rpn)
+    if len(all_names) > len(LETTERS):
+        raise UserError(f"{len(all_names)} variables; the networks know {len(LETTERS)}")
+    unused = iter(sorted(set(LETTERS) - set(all_names)))
+    is_letter = {name: len(name) == 1 and name in LETTERS for name in all_names}
+    letters = {name: name if is_letter[name] else next(unused) for name in all_names}
     row = "".join(a.rename(letters).rpn), "".join(b.rename(letters).rpn)
     return row, {letters[name]: name for name in names}
 
 
-def own_pairs(rows: Iterable[Any]) -> Pairs:
-    """Make pairs of (A, B) or (A, B, label), formulas or texts; decide labels that are missing.
+def user_pairs(rows: Iterable[Any]) -> Pairs:
+    """Make pairs from rows (A, B) or (A, B, label), formulas or texts; decide missing labels.
 
-    >>> pairs = own_pairs([("p & q", "q"), ("p | q", "q", False)])
+    >>> pairs = user_pairs([("p & q", "q"), ("p | q", "q", False)])
     >>> [pair.label for pair in pairs]
     [True, False]
     """
-    return Pairs.of(own_pair(number, row) for number, row in enumerate(rows))
+    return Pairs.of(user_pair(number, row) for number, row in enumerate(rows))
 
 
-def own_pair(number: int, row: Any) -> Pair:
-    """Make one of them; raise UserError, with its number, if it is none."""
+def user_pair(number: int, row: Any) -> Pair:
+    """Make a pair from a row; raise UserError with its number if it is invalid."""
     is_row = isinstance(row, tuple | list) and len(row) in (2, 3)
     if not is_row or not all(isinstance(side, Formula | str) for side in row[:2]):
         expected = "a pair is (A, B) or (A, B, label), with formulas or texts"

@@ -1,4 +1,4 @@
-"""Labelled pairs of formulas: one of them, and many as flat arrays. No torch."""
+"""Labelled pairs of formulas: single pairs, and many as flat arrays, without torch."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ class Pairs(Sequence[Pair]):
 
     @property
     def rows_together(self) -> int:
-        """4 where all rows form 4-tuples, (A1, B1), (A2, B2), (A1, B2), (A2, B1); else 1."""
+        """4 if all rows form 4-tuples, (A1, B1), (A2, B2), (A1, B2), (A2, B1); else 1."""
         if len(self) % 4:
             return 1
         left, right = self.left.reshape(-1, 4), self.right.reshape(-1, 4)
@@ -132,7 +132,7 @@ class Pairs(Sequence[Pair]):
 
     @property
     def variables(self) -> NDArray[np.int64]:
-        """The number of different variables of each pair."""
+        """The number of distinct variables of each pair."""
         owner = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         present = np.zeros((len(self.offsets) - 1, len(SYMBOLS)), bool)
         present[owner, self.code] = True

@@ -1,4 +1,4 @@
-"""Pictures of a data file: the distributions of positives and negatives over each other."""
+"""Plot the distributions of positives and negatives of a data file."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,13 +8,13 @@ from possibleworlds.errors import UserError, missing_package
 from possibleworlds.storage import atomic_write
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
-"""Told apart by the colour-blind, too."""
+"""Distinguishable for the colour-blind, too."""
 COLUMNS = 4
 SHOWN_VALUES = 40
 
 
 def check_drawable(path: Path) -> None:
-    """Raise UserError if a figure cannot be written there, before there is anything to draw."""
+    """Raise UserError if a figure cannot be written to a path."""
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:

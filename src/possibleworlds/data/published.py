@@ -1,9 +1,8 @@
-"""The data sets that DeepMind published with the paper, from their public repository.
+"""Download the data sets that DeepMind published with the paper.
 
 The training set of that repository is left out: these sets are for evaluation.
 """
 
-import os
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -14,7 +13,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from possibleworlds.errors import StorageError, UserError, reason
-from possibleworlds.storage import exclusive_folder, sha256
+from possibleworlds.storage import exclusive_folder, open_regular, sha256
 
 PUBLISHED_SOURCE = (
     "https://raw.githubusercontent.com/google-deepmind/logical-entailment-dataset/master/data"
@@ -28,9 +27,9 @@ FILES = {
     "test_massive.txt": "a336406241e82d29ce88650a5b64c40f0320fa37f84244d144727fcc24221d2e",
     "test_exam.txt": "0ea9cdc5ed7df91a805c78f2eeaa620626d0e1a054065f2e7beb48acbe5f6383",
 }
-"""The SHA-256 of each file, by the name under which it is stored."""
+"""The SHA-256 of each file, by its local name."""
 NAMES_THERE = {"test_big.txt": "big_20_test_big.txt"}
-"""The names of files in the repository, where they differ."""
+"""The names of files in the repository, if they differ."""
 
 
 def download(
@@ -38,7 +37,7 @@ def download(
     source: str = PUBLISHED_SOURCE,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> int:
-    """Bring the published sets into a folder; give the number of files that were not there yet.
+    """Download the published sets into a folder; return the number of new files.
 
     A file appears under its name once its checksum is right. A download that was interrupted is
     continued by the next call.
@@ -48,7 +47,7 @@ def download(
         with exclusive_folder(folder):
             return sum(fetch_published(folder, name, source, progress) for name in FILES)
     except BaseException:
-        with suppress(OSError):  # a folder with something in it stays
+        with suppress(OSError):  # a folder with content stays
             for path in created:
                 path.rmdir()
         raise
@@ -57,7 +56,7 @@ def download(
 def fetch_published(
     folder: Path, name: str, source: str, progress: Callable[[str, int, int], None]
 ) -> bool:
-    """Bring one of the published sets into a folder; whether it was not there yet."""
+    """Download one of the published sets into a folder; return whether it is new."""
     path, part, digest = folder / name, folder / f".{name}.download", FILES[name]
     if path.exists():
         if sha256(path) != digest:
@@ -72,14 +71,8 @@ def fetch_published(
     return True
 
 
-def open_here(path: str, flags: int) -> int:
-    """Open a file, but not one elsewhere that a symlink leads to, nor a pipe."""
-    here = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    return os.open(path, flags | here, 0o666)
-
-
 def fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
-    """Download a file, from where an earlier attempt stopped if the server can do that."""
+    """Download a file, continuing an earlier attempt if the server supports that."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "possibleworlds"} | ({"Range": f"bytes={have}-"} if have else {})
     try:
@@ -88,14 +81,16 @@ def fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
         ) as answer:
             have = have if answer.status == 206 else 0
             total = have + int(answer.headers.get("Content-Length") or 0)
-            with open(part, "ab" if have else "wb", opener=open_here) as file:
+            with open(part, "ab" if have else "wb", opener=open_regular) as file:
                 while block := answer.read(1 << 16):
                     file.write(block)
                     progress(file.tell(), total)
                 if file.tell() < total:
                     raise ConnectionError("the connection broke off")
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # the part is complete, or longer than the file: its checksum says
+        if (
+            error.code == 416
+        ):  # the part is complete, or longer than the file: the checksum will tell
             return
         raise UserError(f"{url}: {error.code} {error.reason}") from None
     except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:

@@ -1,8 +1,8 @@
 """Random formulas with a given number of operators (section 2 of the paper), many at a time.
 
-Formulas are columns of an array of the alphabet's codes, in reverse Polish notation and ending on
-the last line; PADDING stands before a formula begins. Letter j of the alphabet stands for variable
-j of the formula's own variables until `spell` names them.
+Formulas are columns of an array of codes, in reverse Polish notation and ending on the last row,
+with PADDING before their start. Letter j of the alphabet stands for variable j of the formula until
+`spell` names the variables.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ def sample_codes(
         draw = partial(random_numbers, rng)
         native.kernel.sample(codes, operators.astype(np.int32), choices, draw)
         return codes
-    # All formulas grow together, a symbol a step, from the root on and right sides first, which is
-    # reverse Polish order from its end. Each has a stack of the sizes of what is still to be
+    # All formulas grow together, one symbol per step, from the root and right sides first, which is
+    # reverse Polish notation from its end. Each has a stack of the sizes of subformulas still to be
     # written: `sizes` holds stack level l of formula i at l * count + i, and `top` points there.
     sizes = np.zeros((longest // 2 + 3) * count, np.int32)
     sizes[:count] = operators
@@ -62,14 +62,14 @@ def sample_codes(
 
 
 def random_numbers(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
-    """Draw what a symbol of each formula needs: the symbol, and the split of its operators."""
+    """Draw two numbers for a symbol of each formula: its choice, and the split of its operators."""
     return rng.random((2, count), dtype=np.float32)
 
 
 def spell(codes: Codes, variables: Sequence[str]) -> list[str]:
-    """Write the formulas as text; each string of variables serves for an equal share of them.
+    """Convert the formulas to text; each string of variables names those of an equal share.
 
-    A share is one string, in which formulas have equal widths with at least one space in front.
+    A share is one string, in which formulas have equal widths with at least one leading space.
     """
     padded = np.vstack([np.full_like(codes[:1], PADDING), codes]).T.tobytes()
     share = len(padded) // len(variables)
@@ -81,7 +81,7 @@ def spell(codes: Codes, variables: Sequence[str]) -> list[str]:
 
 
 def truth_words(codes: Codes, columns: Words) -> Words:
-    """Compute the truth values of each formula, a line of 64-bit words, from its variables'."""
+    """Compute the truth values of each formula, a row of 64-bit words, from those of variables."""
     longest, count = codes.shape
     if native.kernel:
         words = np.empty((count, columns.shape[1]), np.uint64)
@@ -99,7 +99,7 @@ def truth_words(codes: Codes, columns: Words) -> Words:
         right = top.take(binary)
         place = right - count
         top[binary] = place
-        # a ∨ b is ¬(¬a ∧ ¬b) and a → b is ¬(a ∧ ¬b): with signs changed, ∧ serves for all.
+        # a ∨ b is ¬(¬a ∧ ¬b) and a → b is ¬(a ∧ ¬b): all reduce to ∧ and negations.
         operator = code.take(binary)
         flip_right = FLIP_RIGHT.take(operator, axis=0)
         both = stack.take(place, axis=0) ^ FLIP_LEFT.take(operator, axis=0)
@@ -110,7 +110,7 @@ def truth_words(codes: Codes, columns: Words) -> Words:
 
 
 def table_words(variables: int) -> Words:
-    """Compute the columns of the whole truth table of some variables, in 64-bit words."""
+    """Compute the columns of a whole truth table, in 64-bit words."""
     inside = [int("".join(str(r >> j & 1) for r in range(63, -1, -1)), 2) for j in range(6)]
     words = np.arange(1 << max(0, variables - 6), dtype=np.uint64)
     return np.array(

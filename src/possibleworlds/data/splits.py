@@ -1,4 +1,4 @@
-"""The splits of section 2.1 of the paper, and data sets in memory and in folders."""
+"""The splits of section 2.1 of the paper, and their generation in memory and in folders."""
 
 import hashlib
 import json
@@ -43,22 +43,22 @@ MANIFEST = "dataset.json"
 
 
 TILT = 0.1
-"""Makes up for the short pairs, equal up to renaming, that the paper's training data has and ours
-has not: with it the mean numbers of variables and operators are those of the paper."""
+"""Compensates for the short pairs, equal up to renaming, that the paper's training data contains
+and ours does not: with it, the mean numbers of variables and operators are those of the paper."""
 TILT_OF_EASY = 0.2
 """With uniform numbers of operators, gives test (easy) the means of the published one, which has
 more variables than the published validation set."""
 TILT_OF_BIG = -0.2
 """Gives test (big) the means of Table 1, which uniform numbers of variables cannot."""
 SEARCH_ROWS = 1 << 20
-"""Gives test (massive) conclusions of as many variables as the published ones have: the more, the
-fewer B* are tried."""
+"""Gives conclusions of test (massive) as many variables as the published ones: the more variables,
+the fewer B* are tried."""
 
 
 def paper_layout(
     train: int, validate: int, easy: int, hard: int, big: int, massive: int
 ) -> tuple[Split, ...]:
-    """Lay out the splits of the paper with these numbers of rows, in the order of generation."""
+    """Return the splits of the paper with these numbers of rows, in order of generation."""
     return (
         Split("test_exam", 2 * len(ENTAILMENTS), method="exam"),
         Split("train", train, tilt=TILT),
@@ -85,7 +85,7 @@ def free_splits(
     exact_variables: bool = False,
     clauses: int = 0,
 ) -> tuple[Split, ...]:
-    """Lay out a training split, and validation and test splits of a twentieth of its size."""
+    """Return a training split, and validation and test splits of a twentieth of its size."""
     together = ROWS_TOGETHER[FREE[method].method]
     held_out = max(1, rows // 20 // together) * together
     sizes = {"train": rows, "validate": held_out, "test_easy": held_out}
@@ -119,7 +119,7 @@ def paper_splits(seed: int = 0, scale: float = 1.0, workers: int = 1) -> dict[st
 
 
 Report = Callable[[str, int, int], None]
-"""Is called with a split's name, how many of its rows are written, and how many it has."""
+"""Called with the name of a split, the number of rows written, and the total."""
 
 
 def generate_folder(
@@ -130,10 +130,10 @@ def generate_folder(
     force: bool = False,
     prune_against: Sequence[Path] = (),
     progress: Report = lambda *_: None,
-    spread: OrderedMap = ordered_map,
+    parallel_map: OrderedMap = ordered_map,
     prune: Prune = "formulas",
 ) -> dict[str, Any]:
-    """Write a data set to a folder, completing what an earlier run left, and describe it."""
+    """Write a data set to a folder, completing an earlier run, and return its manifest."""
     for split in splits:
         split.validate()
     identity = {
@@ -156,14 +156,14 @@ def generate_folder(
                 add_file(path, pruner, split)
                 progress(split.name, split.rows, split.rows)
                 continue
-            rows = generate_units(split, seed, pruner, workers, format_rows, spread)
+            rows = generate_units(split, seed, pruner, workers, format_rows, parallel_map)
             manifest["splits"][split.name] = write_split(path, split, rows, progress)
             write_json(out / MANIFEST, manifest)
         return manifest
 
 
 def write_split(path: Path, split: Split, rows: Iterable[str], progress: Report) -> dict[str, Any]:
-    """Write the rows of a split to its file, and describe it."""
+    """Write the rows of a split to its file, and return its entry in the manifest."""
     digest, written = hashlib.sha256(), 0
     with stop_requested(signal.SIGINT) as stop, atomic_write(path) as file:
         for lines in rows:
@@ -174,7 +174,7 @@ def write_split(path: Path, split: Split, rows: Iterable[str], progress: Report)
             written += ROWS_TOGETHER[split.method]
             if written % 100 == 0:
                 progress(split.name, written, split.rows)
-        progress(split.name, written, written)  # fewer than planned where the exam is pruned
+        progress(split.name, written, written)  # fewer than planned if the exam is pruned
     return {
         "file": split.file,
         "rows": written,
@@ -184,17 +184,17 @@ def write_split(path: Path, split: Split, rows: Iterable[str], progress: Report)
 
 
 def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any]:
-    """Read the description of what a folder holds, or start an empty one where it may be filled."""
+    """Read the manifest of a folder, or start an empty one if the folder may be filled."""
     try:
-        inside = sorted(path.name for path in out.iterdir() if not is_temporary(path))
-        manifest = read_manifest(out) if MANIFEST in inside and not force else None
+        content = sorted(path.name for path in out.iterdir() if not is_temporary(path))
+        manifest = read_manifest(out) if MANIFEST in content and not force else None
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from None
     if manifest and {key: manifest.get(key) for key in identity} == identity:
         return manifest
-    if inside and not force:
-        what = "another data set" if manifest else inside[0]
-        raise UserError(f"{out} holds {what}; --force overwrites it")
+    if content and not force:
+        other = "another data set" if manifest else content[0]
+        raise UserError(f"{out} holds {other}; --force overwrites it")
     try:
         for split in PRESETS["paper"]:
             (out / split.file).unlink(missing_ok=True)
@@ -207,7 +207,7 @@ def open_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, A
 
 @dataclass(frozen=True)
 class ManifestFile:
-    """A file that the description of a data set names."""
+    """A file that a manifest names."""
 
     file: str
     sha256: str
@@ -215,7 +215,7 @@ class ManifestFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The description of a data set, as far as it is used."""
+    """The part of a manifest that is validated."""
 
     seed: int
     settings: list[Split]
@@ -224,7 +224,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read and validate the description of a data set."""
+    """Read and validate the manifest of a data set."""
     path = folder / MANIFEST
     if not path.exists():
         raise UserError(f"{folder} is not a data set: it has no {MANIFEST}")
@@ -240,6 +240,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def add_file(path: Path, pruner: Pruner, split: Split | None = None) -> None:
-    """Prune against a file: that of a split which was generated before, or another one."""
+    """Prune against a file, of a split that was generated before or from elsewhere."""
     for block in in_blocks(read_pairs(path)):
         pruner.add_pairs(block, split)

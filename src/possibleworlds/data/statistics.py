@@ -1,6 +1,6 @@
 """The paper's tables of statistics: Table 1 (splits), Tables 3 and 4 (requirements), section 5.
 
-Everything is counted in one pass over a file, whatever its size.
+Everything is counted in one pass over a file of any size.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ NEW_VARIABLES = "new variables"
 
 
 class SplitStatistics(NamedTuple):
-    """A line of Table 1: means over the formulas of a split, and over its pairs for variables."""
+    """A row of Table 1: means over the formulas of a split, and over its pairs for variables."""
 
     rows: int
     variables: float
@@ -39,7 +39,7 @@ class SplitStatistics(NamedTuple):
 
 
 def split_statistics(pairs: Iterable[Pair]) -> SplitStatistics:
-    """Compute the line of Table 1 for pairs."""
+    """Compute the row of Table 1 for pairs."""
     rows = variables = operators = length = table_rows = 0
     for pair in pairs:
         both = pair.a + pair.b
@@ -55,7 +55,7 @@ def split_statistics(pairs: Iterable[Pair]) -> SplitStatistics:
 
 
 def as_in_table_1(name: str, line: SplitStatistics) -> SplitStatistics:
-    """Add up both formulas of a pair in the splits where the paper does so."""
+    """Sum over both formulas of a pair in the splits where the paper does so."""
     if name not in BOTH_FORMULAS:
         return line
     return line._replace(operators=2 * line.operators, length=2 * line.length)
@@ -63,7 +63,7 @@ def as_in_table_1(name: str, line: SplitStatistics) -> SplitStatistics:
 
 @lru_cache(maxsize=64)
 def features(rpn: str) -> tuple[int, ...]:
-    """Compute the features of a formula that the requirements of appendix A.1 name."""
+    """Compute the features of a formula that appendix A.1 lists."""
     places = list(zip(levels(rpn), rpn, strict=True))
     return (
         len(rpn),
@@ -81,7 +81,7 @@ class Comparison:
     negative: Counter[int] = field(default_factory=Counter)
 
     def of(self, label: int) -> Counter[int]:
-        """The counts among the rows of one label."""
+        """Return the counts among the rows of one label."""
         return self.positive if label else self.negative
 
     @property
@@ -122,12 +122,12 @@ class FileStatistics:
             NEW_VARIABLES: {"B": Comparison()},
         }
     )
-    """By the name of the feature, then by the side: A or B."""
+    """By feature, then by side, A or B."""
     heuristics_right: list[int] = field(default_factory=lambda: [0, 0, 0])
     row_sampling: "RowSampling" = field(default_factory=lambda: RowSampling())
 
     def sampling(self) -> Iterator[tuple[int, float, float]]:
-        """Rows sampled, share of non-entailments refuted, accuracy of deciding that way."""
+        """Yield the rows sampled, the fraction of non-entailments refuted, and the accuracy."""
         return self.row_sampling.results()
 
 
@@ -138,7 +138,7 @@ class RowSampling:
     positive: int = 0
     negative: int = 0
     refuted: dict[int, int] = field(default_factory=lambda: dict.fromkeys(SAMPLED_ROWS, 0))
-    """How many non-entailments were refuted, by the number of rows sampled."""
+    """The number of non-entailments refuted, by the number of rows sampled."""
 
     def add(self, pair: Pair, rng: Random) -> None:
         """Sample rows for a pair, unless it is an entailment, which no row refutes."""
@@ -151,14 +151,14 @@ class RowSampling:
             self.refuted[count] += bool(bits & ((1 << count) - 1))
 
     def results(self) -> Iterator[tuple[int, float, float]]:
-        """Rows sampled, share of non-entailments refuted, accuracy of deciding that way."""
+        """Yield the rows sampled, the fraction of non-entailments refuted, and the accuracy."""
         rows = max(1, self.positive + self.negative)
         for count, refuted in self.refuted.items():
             yield count, refuted / max(1, self.negative), (self.positive + refuted) / rows
 
 
 def sample_truth_tables(pairs: Iterable[Pair], seed: int = 0) -> RowSampling:
-    """Decide pairs by random rows of the truth table."""
+    """Decide pairs by random rows of their truth tables."""
     sampling, rng = RowSampling(), Random(seed)
     for pair in pairs:
         sampling.add(pair, rng)
@@ -166,7 +166,7 @@ def sample_truth_tables(pairs: Iterable[Pair], seed: int = 0) -> RowSampling:
 
 
 def file_statistics(pairs: Iterable[Pair], seed: int = 0) -> FileStatistics:
-    """Compute the statistics of pairs; the seed is for the rows sampled."""
+    """Compute the statistics of pairs; the seed is for sampling rows."""
     total = FileStatistics()
     rng = Random(seed)
     counts = {
@@ -189,7 +189,7 @@ def file_statistics(pairs: Iterable[Pair], seed: int = 0) -> FileStatistics:
 
 
 def as_json(statistics: FileStatistics) -> dict[str, Any]:
-    """Convert the statistics of a file to plain values."""
+    """Convert the statistics of a file to JSON values."""
     return {
         "rows": statistics.rows,
         "positive": statistics.positive,

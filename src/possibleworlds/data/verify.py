@@ -1,4 +1,4 @@
-"""Checking an entailment file, ours or anybody's: labels, format, balance, structure, leaks."""
+"""Check entailment files of any origin: labels, format, balance, structure, leaks."""
 
 from array import array
 from collections import Counter
@@ -36,7 +36,7 @@ CHECKS = (
 
 
 class FileProblem(NamedTuple):
-    """Something wrong with a file, at a line or, at line 0, as a whole."""
+    """A problem of a file, at a line or, with line 0, of the whole file."""
 
     path: Path
     line: int
@@ -60,17 +60,17 @@ class Summary(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A line after the checks that need no other line."""
+    """A line after the checks that do not depend on other lines."""
 
     pair: Pair | None
     key: int
     problems: list[tuple[str, str]]
     one_sided: str = ""
-    """What of one formula gives the label away, should the rows be mutated pairs."""
+    """How one formula alone gives away the label, if the rows are mutated pairs."""
 
 
 def check_lines(lines: list[str]) -> list[Checked]:
-    """Check lines each by itself; every label is decided anew by the solver."""
+    """Check lines independently; the solver decides every label anew."""
     checked = [check_line(line) for line in lines]
     keys = iter(pair_keys((pair.a, pair.b) for pair, *_ in checked if pair))
     keyed = [line._replace(key=next(keys)) if line.pair else line for line in checked]
@@ -82,7 +82,7 @@ def check_lines(lines: list[str]) -> list[Checked]:
 
 
 def one_sided(entailment: Pair, mutated: Pair) -> str:
-    """Say what of A, B or B* alone tells the label of a mutated pair; an empty text if nothing."""
+    """Describe how A, B or B* alone gives away the label of a mutated pair; empty if none does."""
     a, b, mutant = entailment.premise, entailment.conclusion, mutated.conclusion
     if find_model([(a, True)]) is None:
         return "A is a contradiction"
@@ -95,7 +95,7 @@ def one_sided(entailment: Pair, mutated: Pair) -> str:
 
 
 def check_line(line: str) -> Checked:
-    """Check a line by itself."""
+    """Check a single line."""
     try:
         pair, stated = parse_line(line)
     except UserError as error:
@@ -113,7 +113,7 @@ def check_line(line: str) -> Checked:
 
 
 def unit_at(rows: Sequence[Pair | None]) -> str:
-    """What the first rows form together: a 4-tuple, a pair with a mutated B, or nothing."""
+    """Return the unit that the first rows form: 4-tuples, mutated pairs, or none."""
     match rows:
         case [Pair(a1, b1, 1), Pair(a2, b2, 1), Pair(a3, b3, 0), Pair(a4, b4, 0), *_] if (
             a3,
@@ -131,7 +131,7 @@ UNIT_SIZE = {"4-tuples": 4, "mutated pairs": 2, "": 1}
 
 
 class Structure:
-    """Follows the units that rows form, and at which lines each kind of unit begins."""
+    """Tracks the units that rows form, and the first line of each unit by kind."""
 
     def __init__(self) -> None:
         self.waiting: list[Pair | None] = []
@@ -139,7 +139,7 @@ class Structure:
         self.line = 1
 
     def add(self, pair: Pair | None, at_end: bool = False) -> None:
-        """Take the next row, or take note of the end."""
+        """Add the next row, or mark the end."""
         if not at_end:
             self.waiting.append(pair)
         while len(self.waiting) >= (1 if at_end else 4):
@@ -149,13 +149,13 @@ class Structure:
             self.line += UNIT_SIZE[unit]
 
     def kind(self) -> str:
-        """The unit that most rows are in."""
+        """Return the kind of unit that most rows are in; empty if there is none."""
         rows = {unit: len(lines) * UNIT_SIZE[unit] for unit, lines in self.begins.items()}
         most = max(rows, key=lambda unit: rows[unit])
         return most if 2 * rows[most] > sum(rows.values()) else ""
 
     def outside(self) -> Iterator[int]:
-        """The lines that are in no unit of the kind that most are in."""
+        """Yield the lines outside units of the most common kind."""
         others = (unit for unit in UNIT_SIZE if unit != self.kind())
         begins = sorted((line, UNIT_SIZE[unit]) for unit in others for line in self.begins[unit])
         return (line + i for line, size in begins for i in range(size))
@@ -166,7 +166,7 @@ def verify(
     workers: int = 1,
     progress: Callable[[Path, int], None] = lambda *_: None,
 ) -> Iterator[FileProblem | Summary]:
-    """Check files: yield problems as they turn up, and a summary of each file at the end."""
+    """Check files: yield problems as they are found, then a summary of each file."""
     keys = array("Q")
     ends, summaries = [0], []
     for path in paths:
@@ -193,7 +193,7 @@ def verify(
                 counts["structure"] += 1
                 message = f"not in one of the {structure.kind()} that the other rows form"
                 yield FileProblem(path, line, "structure", message)
-        # In the exam B and B* are alike over all pairs, not in each of them.
+        # In the exam, B and B* are alike on average over all pairs, not in each of them.
         if structure.kind() == "mutated pairs" and path.name != EXAM_FILE:
             for line in structure.begins["mutated pairs"]:
                 if line in suspects:
@@ -216,7 +216,7 @@ def verify(
 
 
 def changed(path: Path) -> bool:
-    """Whether a file is not what the description of its folder says, if there is one."""
+    """Whether a file differs from the manifest of its folder, if there is one."""
     if not (path.parent / MANIFEST).exists():
         return False
     splits = read_manifest(path.parent)["splits"].values()
@@ -224,7 +224,7 @@ def changed(path: Path) -> bool:
 
 
 def unbalanced(positive: int, rows: int, structured: bool) -> bool:
-    """Whether the classes differ: at all where rows form units, else more than by chance."""
+    """Whether the classes differ in size: at all if rows form units, else more than by chance."""
     deviation = abs(positive - rows / 2)
     return deviation > (0 if structured else 3 * (rows / 4) ** 0.5)
 
@@ -234,7 +234,7 @@ def repeated(
     ends: np.ndarray[tuple[int], np.dtype[np.int64]],
     paths: Sequence[Path],
 ) -> Iterator[FileProblem]:
-    """The pairs that stand, up to renaming, in an earlier line of the same file or of another."""
+    """Yield the pairs that repeat an earlier line of any file, up to renaming."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

@@ -2,11 +2,11 @@
 
 Halving keeps a third at a time: n = 3^k candidates are trained for a share t of the budget each,
 the best third of them for 3 t, and so on; the last one is trained for n t with each of three seeds.
-That costs n (k + 3) t in all. As the learning rate falls over the whole length of a run, a survivor
-does not resume its short run but begins a longer one, which is counted in that cost.
+That costs n (k + 3) t in total. As the learning rate decays over the whole length of a run, a
+survivor does not resume its short run but starts a longer one; the cost includes both.
 
-A budget of time gives candidates equal time, so that a sweep lasts as long as announced, whichever
-survive; a budget of epochs gives them equal epochs, and the same plan on every machine.
+A time budget gives all candidates equal time, so that a sweep takes as long as announced, whichever
+survive; a budget in epochs gives them equal epochs, and the same plan on every machine.
 """
 
 import re
@@ -23,31 +23,31 @@ from possibleworlds.training.settings import RunSettings, TrainingSettings
 from possibleworlds.training.speed import Speed
 
 Settings = dict[str, Any]
-"""Settings of a network and of its training together, by name."""
+"""Settings of a network and of its training, by name."""
 
 SEEDS = 3
 KEEP_ONE_IN = 3
 EPOCHS = 10.0
-"""The length of a trial of the whole grid, unless another one is set."""
-MEASURED = 9
-"""How many points of a whole grid are measured to estimate how long it will take."""
+"""The default length of a trial in a search of the whole grid."""
+MEASURED_POINTS = 9
+"""How many points of a whole grid are measured to estimate its duration."""
 SHORT_EVALUATIONS = 5
-"""How often a trial is evaluated on the validation set, before the last rung."""
+"""How often a trial before the last rung is evaluated on the validation set."""
 SMALLEST_SHARE = {"seconds": 40.0, "epochs": 1.0}
-"""What a candidate is worth trying for; a smaller budget tries fewer candidates."""
+"""The shortest useful trial; a smaller budget tries fewer candidates instead."""
 UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a sweep may cost: seconds of one core, or epochs."""
+    """The cost limit of a sweep: core-seconds or epochs."""
 
     amount: float
     unit: str
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
-        """Parse a budget like 2h, 90m, 45s or 100epochs."""
+        """Parse a budget such as 2h, 90m, 45s or 100epochs."""
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(h|m|s|epochs)", text.strip())
         if not match or not float(match[1]):
             raise UserError(f"{text!r} is not a budget like 2h, 90m, 45s or 100epochs")
@@ -55,11 +55,11 @@ class Budget:
         return cls(number, unit) if unit == "epochs" else cls(number * UNITS[unit], "seconds")
 
     def first_trial(self, k: int) -> float:
-        """Compute what a trial of the first rung may cost, t."""
+        """Compute t, the budget of a trial in the first of k rungs and a last one."""
         return self.amount / (KEEP_ONE_IN**k * (k + SEEDS))
 
     def halvings(self, available: int) -> int:
-        """Compute how often a third is kept, k: as often as the budget and the grid allow."""
+        """Compute k, how often a third is kept: as often as the budget and the grid allow."""
         k, smallest = 0, SMALLEST_SHARE[self.unit]
         while KEEP_ONE_IN ** (k + 1) <= available and self.first_trial(k + 1) >= smallest:
             k += 1
@@ -68,11 +68,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """How a network is to be searched: within a budget, or the whole grid."""
+    """How to search the settings of a network: within a budget, or the whole grid."""
 
     budget: Budget | None
     epochs: float
-    """The length of a trial of the whole grid."""
+    """The length of a trial in a search of the whole grid."""
     seed: int
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class SearchRequest:
 
 @dataclass(frozen=True)
 class Rung:
-    """How many candidates get that far, and with how many seeds each is trained."""
+    """The number of candidates in a rung, and of seeds and evaluations for each."""
 
     candidates: int
     seeds: int
@@ -92,27 +92,27 @@ class Rung:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Settings to be tried, and how long in each rung."""
+    """Settings to try, with the length of a trial in each rung."""
 
     overrides: Settings
-    """What differs from the defaults."""
+    """The settings that differ from the defaults."""
     epochs: list[float]
     seconds: list[float]
-    """What a trial is expected to take."""
+    """The estimated duration of a trial."""
 
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """All that a sweep will do for a network."""
+    """The whole search for a network, as planned."""
 
     base: Settings
-    """Every setting of the network and of its training; a candidate overrides some."""
+    """All settings of the network and of its training; each candidate overrides some."""
     rungs: list[Rung]
     candidates: list[Candidate]
     seed: int
     grid_size: int
     evaluation: float
-    """Seconds that the validation set is expected to take."""
+    """The estimated seconds of an evaluation on the validation set."""
 
     def __post_init__(self) -> None:
         lengths = {len(part) for c in self.candidates for part in (c.epochs, c.seconds)}
@@ -125,22 +125,22 @@ class SearchPlan:
                 check_training(self.settings(candidate, rung))
 
     def settings(self, candidate: int, rung: int) -> Settings:
-        """Give all settings of a candidate's trials in a rung."""
+        """Return all settings of a candidate's trials in a rung."""
         chosen = self.candidates[candidate]
         length = {"epochs": chosen.epochs[rung], "evaluations": self.rungs[rung].evaluations}
         return {**self.base, **chosen.overrides, **length}
 
     def seconds_each(self, rung: int) -> float:
-        """Estimate the seconds of a trial of a rung, whichever candidates get there."""
+        """Estimate the duration of a trial in a rung, as a mean over all candidates."""
         return sum(c.seconds[rung] for c in self.candidates) / len(self.candidates)
 
     def seconds(self, rung: int) -> float:
-        """Estimate the seconds of a rung."""
+        """Estimate the duration of a rung on one core."""
         return self.rungs[rung].candidates * self.rungs[rung].seeds * self.seconds_each(rung)
 
 
 def check_training(settings: Settings) -> None:
-    """Raise UserError unless settings hold all those of a training, with possible values."""
+    """Raise UserError unless settings contain every training setting, with valid values."""
     names = [field.name for field in fields(TrainingSettings)]
     if missing := [name for name in names if name not in settings]:
         raise UserError(f"the settings lack {missing[0]}")
@@ -150,26 +150,26 @@ def check_training(settings: Settings) -> None:
 
 
 def grid(model: type[Model]) -> list[Settings]:
-    """Give every combination of the values of a network's search space."""
+    """List all points of a network's search space."""
     space = model.search_space
     return [dict(zip(space, values, strict=True)) for values in product(*space.values())]
 
 
 def with_defaults(model: type[Model], overrides: Settings) -> Settings:
-    """Add the defaults to settings, with a training by epochs, not minutes."""
+    """Add the defaults to settings, with the length of training in epochs, not minutes."""
     return RunSettings.read(model, {**overrides, "minutes": 0.0}).flat()
 
 
 def points_to_measure(model: type[Model], request: SearchRequest) -> list[Settings]:
-    """Draw random points of a network's grid, whose speed decides the plan.
+    """Draw random points of a network's grid, whose measured speeds determine the plan.
 
-    Within a budget these are all the candidates that it allows, with the defaults, {}, as first.
+    With a budget, these are all the candidates that it allows, beginning with the defaults, {}.
     """
     defaults, points = with_defaults(model, {}), grid(model)
     others = [point for point in points if with_defaults(model, point) != defaults]
     order = np.random.default_rng(request.seed).permutation(len(others))
     if request.budget is None:
-        return [others[i] for i in order[:MEASURED]]
+        return [others[i] for i in order[:MEASURED_POINTS]]
     count = KEEP_ONE_IN ** request.budget.halvings(len(points))
     return [{}, *(others[i] for i in order[: count - 1])]
 
@@ -177,7 +177,7 @@ def points_to_measure(model: type[Model], request: SearchRequest) -> list[Settin
 def make_plan(
     model: type[Model], request: SearchRequest, points: list[Settings], speeds: list[Speed]
 ) -> SearchPlan:
-    """Plan a search by the speeds of points: halving among them, or the whole grid."""
+    """Plan a search from measured speeds: halving among the points, or the whole grid."""
     mean = Speed(*np.mean([astuple(speed) for speed in speeds], 0).tolist())
     whole_grid, budget = grid(model), request.budget
     base = with_defaults(model, {} if budget else {"epochs": request.epochs})
@@ -195,7 +195,7 @@ def make_plan(
         for share, rung in zip(shares, rungs, strict=True):
             in_seconds = budget is not None and budget.unit == "seconds"
             length = speed.epochs_in(share, rung.evaluations) if in_seconds else share
-            # Within a budget, four digits are as good as any, and easier on the eye.
+            # With a budget, four digits are precise enough, and easier to read.
             epochs.append(float(f"{length:.4g}") if budget else length)
             seconds.append(round(speed.trial(epochs[-1], rung.evaluations), 1))
         candidates.append(Candidate(point, epochs, seconds))

@@ -1,4 +1,4 @@
-"""What `possibleworlds reproduce` runs, by preset, and what that leaves out of the paper."""
+"""The presets of `possibleworlds reproduce`: what each runs and leaves out of the paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,34 +11,34 @@ from possibleworlds.paper import WORLDS
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.settings import RunSettings
 
-LENGTH = ("epochs", "minutes", "evaluations", "validation_rows")
+LENGTH_SETTINGS = ("epochs", "minutes", "evaluations", "validation_rows")
 QUICK_EPOCHS = {
     **{"linear-bow": 50.0, "mlp-bow": 50.0, "transformer": 4.0, "convnet": 12.0, "lstm": 15.0},
     **{"bilstm": 8.0, "treenet": 32.0, "treelstm": 24.0, "lstm-traversal": 10.0},
     **{"bilstm-traversal": 5.0, "possibleworldnet": 11.0, "guidedworldnet": 7.0},
 }
-"""What a core trains in a minute on 20,000 rows, by the pairs a second of docs/models.md (half a
-minute for bags of words, two for guided worlds)."""
+"""The epochs on 20,000 rows that one core trains in a minute, at the speeds in docs/models.md (half
+a minute for bags of words, two minutes for guided worlds)."""
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A network to be trained with some settings on the data of a folder, with some seeds."""
+    """A network to train: its settings, the folder of its data, and the number of seeds."""
 
     model: str
     overrides: Settings
     data: str = "data"
     seeds: int = 1
     is_result: bool = False
-    """Whether it stands in the table of results; others are there to be compared."""
+    """Whether it appears in the table of results; other runs are only for comparison."""
 
     @property
     def label(self) -> str:
-        """The network, its settings other than the defaults, and its data."""
+        """The network, its non-default settings, and its data."""
         defaults = RunSettings.read(resolve(self.model), {}).flat()
-        values = {k: v for k, v in self.overrides.items() if k not in LENGTH}
-        chosen = [f"{k}={v}" for k, v in values.items() if v != defaults.get(k)]
-        return " ".join([self.model, *chosen, *([] if self.data == "data" else ["on", self.data])])
+        values = {k: v for k, v in self.overrides.items() if k not in LENGTH_SETTINGS}
+        changed = [f"{k}={v}" for k, v in values.items() if v != defaults.get(k)]
+        return " ".join([self.model, *changed, *([] if self.data == "data" else ["on", self.data])])
 
     @property
     def settings(self) -> Settings:
@@ -48,21 +48,21 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Preset:
-    """What is run, and what that leaves out of the paper."""
+    """What to run, and what that leaves out of the paper."""
 
     splits: dict[str, tuple[Split, ...]]
     """The data, by folder."""
     runs: list[PlannedRun]
     budget: Budget | None
-    """Of the search for the benchmark networks; None where there is none."""
+    """For the search over the benchmark networks; None if there is no search."""
     note: str
-    """What the report says about it."""
+    """How the report describes it."""
     searched: tuple[str, ...] = ()
     """The networks that share the budget."""
 
 
 def tiny() -> Preset:
-    """A bit of everything, in seconds: for tests, and to see what it does."""
+    """A little of everything, in seconds: for tests and demonstrations."""
     short = {"epochs": 1.0, "evaluations": 2}
     runs = [
         PlannedRun("mlp-bow", short, seeds=2, is_result=True),
@@ -77,7 +77,7 @@ def tiny() -> Preset:
 
 
 def quick() -> Preset:
-    """All networks of the paper, and guided worlds, on a fifth of the data, a minute or so each."""
+    """The paper's networks and guidedworldnet, on a fifth of the data, about a minute each."""
     runs = [
         PlannedRun(model, {"epochs": epochs}, is_result=True)
         for model, epochs in QUICK_EPOCHS.items()
@@ -101,7 +101,7 @@ def quick() -> Preset:
 
 
 def paper(budget: Budget) -> Preset:
-    """The paper's sizes: a search for each benchmark, three seeds of the networks with worlds."""
+    """The paper's sizes: a search for each benchmark, three seeds for the networks with worlds."""
     runs = [
         PlannedRun(model, read_run(SHIPPED / model).flat_settings, data, SEEDS, is_result=True)
         for model, data in (("possibleworldnet", "data"), ("guidedworldnet", "wide"))
@@ -111,8 +111,8 @@ def paper(budget: Budget) -> Preset:
     runs.append(PlannedRun("possibleworldnet", {**short, "permute_symbols": False}))
     runs += [PlannedRun("guidedworldnet", {**short, "permute_symbols": on}) for on in (True, False)]
     runs += one_sided_runs({"epochs": 4.0}, ("linear-bow", "mlp-bow", "treenet"))
-    own = [name for name, entry in entries().items() if entry.path.startswith("possibleworlds.")]
-    searched = tuple(name for name in own if resolve(name).search_share)
+    builtin = (n for n, entry in entries().items() if entry.path.startswith("possibleworlds."))
+    searched = tuple(name for name in builtin if resolve(name).search_share)
     hours = budget.amount / 3600
     length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
     return Preset(
@@ -134,7 +134,7 @@ def paper(budget: Budget) -> Preset:
 
 
 def naive(rows: int) -> tuple[Split, ...]:
-    """Data by the naive method, on which one side may give away the answer."""
+    """Data from the naive method, where one side may give away the answer."""
     return free_splits(rows, (1, 10), (1, 10), "naive")
 
 

@@ -1,10 +1,10 @@
-"""The whole paper in one go: data, all networks, what section 5 compares, and the report.
+"""Reproduce the whole paper: data, all networks, the comparisons of section 5, and the report.
 
     OUT/data       the seven splits         OUT/wide     training data of guided worlds (paper)
-    OUT/naive      biased data              OUT/runs     a folder for each run that is planned here
+    OUT/naive      biased data              OUT/runs     a folder for each planned run
     OUT/sweep      the search (paper)       OUT/report   the page
 
-Whatever is done already is not done again, so the same command goes on after any interruption.
+Finished work is not repeated, so the same command continues after any interruption.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,11 +31,11 @@ from possibleworlds.storage import read_bounded, read_json, sha256, write_json, 
 REQUEST = "reproduce.json"
 
 Show = Callable[[int, int, float], None]
-"""What is told how many runs are done, of how many, and the seconds left."""
+"""Called with the number of finished runs, the total, and the seconds left."""
 
 
 def holds(path: Path, content: str) -> bool:
-    """Whether there is a file with just this content."""
+    """Whether the file exists and has exactly this content."""
     try:
         return read_bounded(path) == content
     except (OSError, ValueError):
@@ -43,7 +43,7 @@ def holds(path: Path, content: str) -> bool:
 
 
 class Reproduction:
-    """A preset at work in a folder."""
+    """A preset that is run in a folder."""
 
     def __init__(
         self, preset: Preset, out: Path, tests: Sequence[Path], scheduler: Scheduler
@@ -52,31 +52,31 @@ class Reproduction:
         self.tests = [file for file in test_files(tests, preset) if file.stem != "train"]
         self.runs, self.data = out / "runs", out / "data"
         self.fingerprints: dict[str, dict[str, str]] = {}
-        """The SHA-256 of what networks learn from, by folder."""
+        """The SHA-256 of the training and validation files, by folder."""
         self.trials: dict[str, tuple[PlannedRun, Trial]] = {}
         """The trials of the planned runs, by name."""
         self.checkpoints: dict[str, float] = {}
-        """How much of each was done when it was planned here."""
+        """The fraction of each trial that was done when it was planned."""
         self.expected: dict[str, float] = {}
-        """How many seconds each that is not done takes, from its start."""
+        """The estimated duration of each unfinished trial, from its start."""
         self.searches: list[Search] = []
 
     def begin(self, request: dict[str, Any]) -> None:
-        """Take the folder for a request, unless it is taken for another one."""
+        """Claim the folder for a request; raise UserError if it holds anything else."""
         path = self.out / REQUEST
         if not path.exists():
-            if inside := sorted(p for p in self.out.iterdir() if not p.name.startswith(".")):
-                raise UserError(f"{self.out} holds {inside[0].name}; choose another --out")
+            if content := sorted(p for p in self.out.iterdir() if not p.name.startswith(".")):
+                raise UserError(f"{self.out} holds {content[0].name}; choose another --out")
             write_json(path, request)
-        before = read_json(path)
-        if before != request:
-            listed = ", ".join(f"{key} {value}" for key, value in before.items() if value)
-            raise UserError(f"{self.out} is for {listed}; choose another --out")
+        recorded = read_json(path)
+        if recorded != request:
+            options = ", ".join(f"{key} {value}" for key, value in recorded.items() if value)
+            raise UserError(f"{self.out} is for {options}; choose another --out")
 
     def make_data(self, progress: Report) -> None:
-        """Generate and verify the data, pruned against what networks will be tested with.
+        """Generate and verify the data, pruned against all test files, and plan the trials.
 
-        The trials on them are then known; which of these are results is recorded beside the runs.
+        The trials that count as results are recorded in selected.json next to the runs.
         """
         against = list(self.tests)
         for folder in self.preset.splits:
@@ -91,7 +91,7 @@ class Reproduction:
         write_json(self.runs / SELECTED, asdict(SelectedRuns(results)))
 
     def make_folder(self, folder: str, against: list[Path], progress: Report) -> list[Path]:
-        """Generate and verify the data of a folder, and list its files."""
+        """Generate and verify the data of a folder, and return its files."""
         splits = self.preset.splits[folder]
         rows = {split.file: split.rows for split in splits}
 
@@ -106,16 +106,16 @@ class Reproduction:
         out, workers = self.out / folder, self.scheduler.engine.slots
         generate_folder(out, splits, 0, workers, False, against, generated)
         files = data_files([out])
-        content, mark = "".join(map(sha256, files)), self.out / f"{folder}.verified"
-        if not holds(mark, content):
+        content, marker = "".join(map(sha256, files)), self.out / f"{folder}.verified"
+        if not holds(marker, content):
             for result in verify(files, workers, verified):
                 if isinstance(result, FileProblem):
                     raise UserError(str(result))
-            write_text(mark, content)
+            write_text(marker, content)
         return files
 
     def add(self, planned: PlannedRun) -> list[str]:
-        """Plan a run, and give the names of its trials that are not done."""
+        """Add a planned run, and return the names of its unfinished trials."""
         rows = next(s.rows for s in self.preset.splits[planned.data] if s.name == "train")
         names = []
         for seed in range(planned.seeds):
@@ -128,8 +128,8 @@ class Reproduction:
         return names
 
     def measure(self, show: ShowMeasured = ignore) -> None:
-        """Estimate how many seconds each planned run takes that is not done."""
-        left = {n: of for n, of in self.trials.items() if not read_result(self.runs, n)}
+        """Estimate the duration of each unfinished trial."""
+        left = {n: item for n, item in self.trials.items() if not read_result(self.runs, n)}
         candidates = [(r.model, r.overrides, self.out / r.data) for r, _ in left.values()]
         speeds = trials.measure_all(candidates, self.scheduler, show)
         self.expected = {
@@ -138,7 +138,7 @@ class Reproduction:
         }
 
     def plan_search(self, show: ShowMeasured = ignore) -> None:
-        """Plan the search for the benchmark networks, which share its budget."""
+        """Plan the search over the benchmark networks, which share its budget."""
         if not (budget := self.preset.budget):
             return
         shares = {model: resolve(model).search_share for model in self.preset.searched}
@@ -151,23 +151,23 @@ class Reproduction:
         self.searches = plan_searches(sweep, requests, self.data, self.scheduler, show)
 
     def search(self, refresh: Callable[[], None]) -> None:
-        """Search, and evaluate what is selected."""
-        own = [file for file in data_files([self.data]) if file.stem != "train"]
-        run_searches(self.searches, self.data, own + self.tests, self.scheduler, refresh)
+        """Run the searches, and evaluate the selected runs."""
+        files = [file for file in data_files([self.data]) if file.stem != "train"]
+        run_searches(self.searches, self.data, files + self.tests, self.scheduler, refresh)
 
-    def add_twins(self) -> None:
-        """Plan a second run of what was selected, the other way as to symbol permutation."""
+    def add_permutation_runs(self) -> None:
+        """Plan a run of each selection with symbol permutation switched on or off."""
         for search in self.searches:
             if selection := search.selection():
-                settings = selection.settings
-                other = {**settings, "permute_symbols": not settings["permute_symbols"]}
-                for name in self.add(PlannedRun(search.model, other)):
+                is_on = selection.settings["permute_symbols"]
+                switched = {**selection.settings, "permute_symbols": not is_on}
+                for name in self.add(PlannedRun(search.model, switched)):
                     self.expected[name] = search.plan.seconds_each(-1)
 
     def work_left(self) -> list[float]:
-        """Estimate the seconds of one core of each planned run that is left."""
+        """Estimate the core-seconds left of each unfinished trial."""
         running = trials.running_trials(self.runs)
-        done = {**self.checkpoints, **{name: now.fraction for name, now in running.items()}}
+        done = {**self.checkpoints, **{name: trial.fraction for name, trial in running.items()}}
         return [seconds * (1 - done[name]) for name, seconds in self.expected.items()]
 
     def train(self, show: Show) -> None:
@@ -194,11 +194,11 @@ class Reproduction:
 
     @property
     def test_folders(self) -> list[Path]:
-        """The folders of the files to test with, besides our own."""
+        """The folders of the additional test files."""
         return list(dict.fromkeys(file.parent for file in self.tests))
 
     def failures(self) -> list[str]:
-        """Describe each run and search that failed, in a line."""
+        """Describe each run and search that failed, in one line each."""
         lines = []
         for name in self.trials:
             result = read_result(self.runs, name)
@@ -210,13 +210,13 @@ class Reproduction:
 
 
 def test_files(folders: Sequence[Path], preset: Preset) -> list[Path]:
-    """List the files of folders whose names tell them apart from each other and from ours."""
+    """List the files of folders; raise UserError if two folders of data have the same name."""
     names = list(preset.splits)
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"{folder}: not a folder")
         name = folder.resolve().name
         if name in names:
-            raise UserError(f"{folder}: there is another folder of data that is called {name}")
+            raise UserError(f"{folder}: another data folder is also called {name}")
         names.append(name)
     return data_files([folder.resolve() for folder in folders])

@@ -1,8 +1,7 @@
-"""The one loop that makes calls on an engine until none is left to be made.
+"""The loop that runs calls on an engine until none is left.
 
-Which calls are left is asked for again and again, since it follows from files that other processes
-may write too. A call whose worker dies is made again; three deaths at the same checkpoint make it a
-failure.
+The remaining calls are listed anew each time, since they depend on files that other processes may
+write too. A call whose worker dies is repeated; three deaths at the same checkpoint are a failure.
 """
 
 import math
@@ -18,35 +17,35 @@ from possibleworlds.parallel.engines import Engine, WorkerDied
 MAX_DEATHS = 3
 POLL_SECONDS = 0.5
 RETRY_SECONDS = 5.0
-"""How long a call rests that has ended and is still left to be made: another process is at work on
-it, or a shared file system is late."""
+"""How long to wait with a call that has returned but still remains: another process is working on
+it, or a shared file system lags behind."""
 TRUSTED_SECONDS = 30.0
-"""Of one core: for how long what was expected counts as much as what has been measured since."""
+"""The weight, in core-seconds, of the original estimate against measured progress."""
 
 
 def ignore(*_: object) -> None:
-    """Do nothing, whatever there is to tell."""
+    """Do nothing; the default callback."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function to be called elsewhere; of calls with the same name one runs at a time."""
+    """A function to call in a worker; calls with the same name run one at a time."""
 
     name: str
     label: str
-    """What it is called in the log."""
+    """Its name in the log."""
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     on_result: Callable[[Any], None] = ignore
     on_failure: Callable[[str], None] = ignore
-    """Takes the reason, when the worker has died too often."""
+    """Called with the reason when the worker has died too often."""
     checkpoint: Callable[[], int] = lambda: 0
-    """How far the call has come that would be resumed."""
+    """Returns the step from which the call would resume."""
 
 
 @dataclass
 class Scheduler:
-    """Makes calls on an engine, logs the deaths of workers, and ends when it is told to stop."""
+    """Runs calls on an engine, logs the deaths of workers, and stops on request."""
 
     engine: Engine
     stop: Stop = lambda: False
@@ -55,22 +54,25 @@ class Scheduler:
     def run(
         self, calls: Callable[[], Iterable[Call]], refresh: Callable[[], None] = ignore
     ) -> None:
-        """Make the calls that are left, as many at once as the engine can, until there are none."""
+        """Run the remaining calls, as many at once as the engine allows, until there are none."""
         deaths: Counter[tuple[str, int]] = Counter()
-        resting: dict[str, float] = {}
+        retry_at: dict[str, float] = {}
         running: dict[str, Call] = {}
         try:
             while left := list(calls()):
                 for call in left:
                     if len(running) >= self.engine.slots:
                         break
-                    if call.name not in running and resting.get(call.name, 0.0) <= time.monotonic():
+                    if (
+                        call.name not in running
+                        and retry_at.get(call.name, 0.0) <= time.monotonic()
+                    ):
                         running[call.name] = call
                         self.engine.submit(call.name, call.function, *call.arguments)
                 for name, outcome in self.engine.wait(POLL_SECONDS).items():
                     call = running.pop(name)
                     if not isinstance(outcome, WorkerDied):
-                        resting[name] = time.monotonic() + RETRY_SECONDS
+                        retry_at[name] = time.monotonic() + RETRY_SECONDS
                         call.on_result(outcome)
                         continue
                     death = name, call.checkpoint()
@@ -82,14 +84,14 @@ class Scheduler:
                 if self.stop():
                     raise StopRequestedError
         finally:
-            self.engine.stop()  # lets calls save their work, whatever the reason
+            self.engine.stop()  # lets running calls save their work
 
 
 class TimeLeft:
-    """Estimates the time left, corrected again and again by how long the work has taken so far.
+    """Estimates the time left, corrected by how long the work has taken so far.
 
-    Work is the expected seconds of pieces, on one core each, in stages that wait for each other:
-    one piece of 8 seconds and then three of 4 take 16 on two cores, if they take what is expected.
+    Work is a list of stages that run one after the other, each a list of the estimated core-seconds
+    of its jobs: a job of 8 seconds and then three of 4 take 16 seconds on two cores.
 
     >>> TimeLeft()([[[8.0], [4.0, 4.0, 4.0]]], slots=2, running=0)
     16.0
@@ -100,7 +102,7 @@ class TimeLeft:
         self.last: tuple[float, float, int] | None = None
 
     def __call__(self, works: Sequence[list[list[float]]], slots: int, running: int) -> float:
-        """Estimate the seconds left of some works side by side, of which some pieces run now."""
+        """Estimate the seconds left for several works in parallel, with this many jobs running."""
         left = sum(sum(stage) for stages in works for stage in stages)
         now = time.monotonic()
         if self.last:
@@ -112,7 +114,7 @@ class TimeLeft:
         return self.busy / self.done * max(left / slots, max(alone, default=0.0))
 
 
-def stage_seconds(pieces: Sequence[float], slots: int) -> float:
-    """Compute how long pieces take that do not wait for each other."""
-    rounds = math.ceil(len(pieces) / slots)
-    return max(max(pieces), rounds * sum(pieces) / len(pieces)) if pieces else 0.0
+def stage_seconds(jobs: Sequence[float], slots: int) -> float:
+    """Compute how long independent jobs take together."""
+    rounds = math.ceil(len(jobs) / slots)
+    return max(max(jobs), rounds * sum(jobs) / len(jobs)) if jobs else 0.0

@@ -1,8 +1,8 @@
-"""The one selection rule, of sweeps, reports and pretrained networks alike.
+"""The selection rule that sweeps, reports and pretrained networks share.
 
-Settings are selected by their mean validation accuracy over seeds. Of the seeds of the selected
-settings, the best on validation ships. Test data play no part in either. Ties go to what was listed
-first.
+Settings are selected by their mean validation accuracy over seeds; of the seeds of the selected
+settings, the one with the best validation accuracy is released. Test data play no part in either.
+Ties go to the first in order.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,7 +17,7 @@ SELECTED = "selected.json"
 
 @dataclass(frozen=True)
 class SelectedRuns:
-    """What selected.json holds: the names of the runs beside it that may stand in a table."""
+    """The content of selected.json: the names of the runs next to it that may appear in results."""
 
     selected: list[str]
 
@@ -33,5 +33,5 @@ def rank_settings(validation: Mapping[K, Sequence[float]]) -> list[K]:
 
 
 def rank_seeds(validation: Mapping[K, float]) -> list[K]:
-    """Rank the seeds of the selected settings by validation accuracy: the first one ships."""
+    """Rank the seeds of the selected settings by validation accuracy, best first."""
     return sorted(validation, key=lambda key: -validation[key])

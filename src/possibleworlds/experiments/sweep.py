@@ -1,11 +1,11 @@
-"""A sweep: a search for each network, selection on validation alone, evaluation of the selection.
+"""A sweep: a search for each network, selection on validation data, evaluation of the selection.
 
-    SWEEP/sweep.json    for each network the request, the plan, and the selection
+    SWEEP/sweep.json    the request, plan and selection of each network
     SWEEP/trials/       a folder for each trial
-    SWEEP/locks/        who is at work on which trial, and how far it is
+    SWEEP/locks/        which process works on which trial, and its progress
 
-Where a search stands follows from its plan and from the folders of trials. So any number of
-processes can work on one sweep, end at any moment, and go on where it was left.
+The state of a search follows from its plan and the trial folders. So any number of processes can
+work on one sweep, stop at any moment, and continue where it was left.
 """
 
 import re
@@ -36,7 +36,7 @@ NETWORK_NAME = re.compile(r"[\w.:-]{1,100}")
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected settings, their seeds with validation accuracies, and the best of those."""
+    """The selected settings, the validation accuracy of their seeds, and the best of those."""
 
     trial: str
     validation: float
@@ -46,7 +46,7 @@ class Selection:
 
 @dataclass
 class NetworkRecord:
-    """What sweep.json holds for a network; no selection where every trial failed."""
+    """The part of sweep.json for a network; no selection if every trial failed."""
 
     request: SearchRequest
     plan: SearchPlan
@@ -55,10 +55,10 @@ class NetworkRecord:
 
 @dataclass
 class SweepRecord:
-    """What sweep.json holds."""
+    """The content of sweep.json."""
 
     data: dict[str, str]
-    """The SHA-256 of the data files."""
+    """The SHA-256 of the training and validation files."""
     rows: int
     """Of the training data."""
     networks: dict[str, NetworkRecord]
@@ -72,22 +72,22 @@ class SweepRecord:
 
 
 class Search:
-    """One network's way through its plan."""
+    """The progress of one network through its plan."""
 
     def __init__(
         self, sweep: Path, model: str, plan: SearchPlan, data: dict[str, str], rows: int = 0
     ) -> None:
         self.sweep, self.model, self.plan, self.data, self.rows = sweep, model, plan, data, rows
         self.checkpoints: dict[str, float] = {}
-        """How much was done of trials, by name, when their rung began here."""
+        """The fraction of each trial that was done when its rung was started, by name."""
         self.results: dict[str, Result] = {}
         self.rungs: list[dict[str, tuple[int, Trial]]] = []
-        """The trials of each rung reached so far, by name, with the candidate of each."""
+        """The candidate and trial of each name, for every rung reached so far."""
         self.start_rung(range(len(plan.candidates)))
         self.pending()
 
     def start_rung(self, candidates: Sequence[int]) -> None:
-        """Go to the next rung with these candidates."""
+        """Start the next rung with these candidates."""
         number, rung = len(self.rungs), {}
         for candidate in candidates:
             settings = self.plan.settings(candidate, number)
@@ -97,19 +97,18 @@ class Search:
                 if result := trials.read_result(self.sweep, trial.name):
                     self.results[trial.name] = result
                 else:
-                    self.checkpoints[trial.name] = trials.fraction_done(
-                        self.sweep, trial, self.rows
-                    )
+                    done = trials.fraction_done(self.sweep, trial, self.rows)
+                    self.checkpoints[trial.name] = done
         self.rungs.append(rung)
 
     def label(self, candidate: int, trial: Trial) -> str:
-        """Name a trial by its settings other than the defaults, and its seed."""
+        """Describe a trial by its non-default settings and its seed."""
         overrides = self.plan.candidates[candidate].overrides
         changed = [f"{k}={v}" for k, v in overrides.items() if v != self.plan.base.get(k)]
         return f"{' '.join(changed) or 'defaults'} seed={trial.seed}"
 
     def pending(self) -> list[Trial]:
-        """List the trials to be run next; none when the search is over."""
+        """List the trials to run next; empty when the search is over."""
         while True:
             left = [trial for _, trial in self.rungs[-1].values() if trial.name not in self.results]
             survivors = self.ranked()
@@ -119,11 +118,11 @@ class Search:
 
     @property
     def is_last(self) -> bool:
-        """Whether the search has got to its last rung."""
+        """Whether the search has reached its last rung."""
         return len(self.rungs) == len(self.plan.rungs)
 
     def ranked(self) -> list[int]:
-        """Rank the candidates of the rung (selection.py); those that failed are left out."""
+        """Rank the candidates of the current rung (selection.py), without those that failed."""
         accuracies: dict[int, list[float]] = {}
         for name, (candidate, _) in self.rungs[-1].items():
             result = self.results.get(name)
@@ -132,7 +131,7 @@ class Search:
         return rank_settings(dict(sorted(accuracies.items())))
 
     def selection(self) -> Selection | None:
-        """Select settings and a seed, once the last rung is over; None where every trial failed."""
+        """Select settings and a seed after the last rung; None before, or if every trial failed."""
         if not self.is_last or self.pending() or not (ranked := self.ranked()):
             return None
         accuracies = {
@@ -145,7 +144,7 @@ class Search:
         return Selection(best, seeds[best], self.rungs[-1][best][1].settings, seeds)
 
     def seconds_to_evaluate(self, files: Sequence[Path]) -> float:
-        """Estimate the seconds of evaluating three seeds, by the sizes of the files."""
+        """Estimate the seconds to evaluate all seeds of the selection, from the file sizes."""
         size = sum(path.stat().st_size for path in files)
         validation = next(path for path in files if path.stem == "validate")
         rows = count_lines(validation)
@@ -153,24 +152,24 @@ class Search:
         return grid.SEEDS * self.plan.evaluation * size / (evaluated * validation.stat().st_size)
 
     def work_left(self, running: Mapping[str, TrialProgress]) -> list[list[float]]:
-        """Estimate the seconds of one core of each trial left, rung by rung."""
-        here = len(self.rungs) - 1
-        fractions = {**self.checkpoints, **{name: now.fraction for name, now in running.items()}}
-        now = [
-            self.plan.candidates[candidate].seconds[here] * (1 - fractions.get(name, 0.0))
+        """Estimate the core-seconds left of each trial, rung by rung."""
+        number = len(self.rungs) - 1
+        done = {**self.checkpoints, **{name: trial.fraction for name, trial in running.items()}}
+        current = [
+            self.plan.candidates[candidate].seconds[number] * (1 - done.get(name, 0.0))
             for name, (candidate, _) in self.rungs[-1].items()
             if name not in self.results
         ]
         later = [
             [self.plan.seconds_each(i)] * (rung.candidates * rung.seeds)
-            for i, rung in enumerate(self.plan.rungs[here + 1 :], here + 1)
+            for i, rung in enumerate(self.plan.rungs[number + 1 :], number + 1)
         ]
-        return [now, *later] if now or later else []
+        return [current, *later] if current or later else []
 
 
 @contextmanager
 def changing_record(sweep: Path, stop: Stop) -> Iterator[SweepRecord]:
-    """Hold sweep.json, which one process at a time may change, and store what has changed."""
+    """Lock sweep.json, yield its content, and store the changes."""
     while not (lock := acquire_lock(sweep / LOCKS / "sweep")):
         if stop():
             raise StopRequestedError
@@ -197,7 +196,7 @@ def read_sweep(folder: Path) -> SweepRecord:
 
 
 def selected_runs(folder: Path) -> set[str] | None:
-    """Read which runs in a folder were selected; None where nothing was."""
+    """Read the names of the selected runs in a folder; None if it records no selection."""
     if (folder / SELECTED).exists():
         return set(read_record(folder / SELECTED, SelectedRuns).selected)
     if (folder / SWEEP).exists():
@@ -207,7 +206,7 @@ def selected_runs(folder: Path) -> set[str] | None:
 
 
 def read_searches(folder: Path, models: Sequence[str] = ()) -> list[Search]:
-    """Read where the searches of a sweep stand."""
+    """Read the state of the searches of a sweep."""
     record = read_sweep(folder)
     if not record.networks:
         raise UserError(f"{folder / SWEEP} holds no search")
@@ -224,11 +223,11 @@ def plan_searches(
     scheduler: Scheduler,
     show: ShowMeasured = ignore,
 ) -> list[Search]:
-    """Plan a search for each network that has none yet, store the plans, and give all searches."""
+    """Plan and store a search for each network that has none, and return all searches."""
     hashes = fingerprint(data)
-    kinds = {model: resolve(model, trust=True) for model in requests}
+    classes = {model: resolve(model, trust=True) for model in requests}
     for model, request in requests.items():  # raises UserError before anything is written
-        grid.with_defaults(kinds[model], {"epochs": request.epochs})
+        grid.with_defaults(classes[model], {"epochs": request.epochs})
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -241,23 +240,23 @@ def plan_searches(
         for model, network in record.networks.items():
             request = requests.get(model, network.request)
             if network.request != request:
-                before = f"a sweep of {model} with {network.request}"
-                raise UserError(f"{folder} holds {before}, not {request}")
+                other = f"a sweep of {model} with {network.request}"
+                raise UserError(f"{folder} holds {other}, not {request}")
         new = [model for model in requests if model not in record.networks]
-        points = {model: grid.points_to_measure(kinds[model], requests[model]) for model in new}
+        points = {model: grid.points_to_measure(classes[model], requests[model]) for model in new}
         candidates = [(model, point, data) for model in new for point in points[model]]
         if candidates:
             scheduler.log(f"measuring the speed of {len(candidates)} settings")
         speeds = iter(trials.measure_all(candidates, scheduler, show))
         for model in new:
-            its_speeds = list(islice(speeds, len(points[model])))
-            plan = grid.make_plan(kinds[model], requests[model], points[model], its_speeds)
+            measured = list(islice(speeds, len(points[model])))
+            plan = grid.make_plan(classes[model], requests[model], points[model], measured)
             record.networks[model] = NetworkRecord(requests[model], plan)
     return read_searches(folder, list(requests))
 
 
 def files_to_evaluate(data: Path, tests: Sequence[Path]) -> list[Path]:
-    """Check all files of some folders, and list those that are not the training data."""
+    """Check all files in folders, and list all but the training data."""
     files: dict[str, Path] = {}
     for path in data_files([data, *tests]):
         key = evaluation_key(path)
@@ -275,7 +274,7 @@ def run_searches(
     scheduler: Scheduler,
     refresh: Callable[[], None] = ignore,
 ) -> None:
-    """Run the trials of all searches, record what is selected, and evaluate it on files."""
+    """Run the trials of all searches, record the selections, and evaluate them on files."""
     sweep, failures = searches[0].sweep, dict[str, str]()
     recorded: set[str] = set()
 
@@ -297,11 +296,10 @@ def run_searches(
                 recorded.add(search.model)
             for name in selection.seeds if selection else ():
                 if name not in failures and pending_tasks(sweep / trials.TRIALS / name, files):
-                    arguments = sweep, name, files, search.model
-                    # Another name than that of the training, which may have ended a moment ago.
-                    task, of = f"{name}/", label(search, name)
+                    arguments, of = (sweep, name, files, search.model), label(search, name)
                     failed = partial(failures.__setitem__, name)
-                    yield Call(task, of, trials.evaluate_trial, arguments, on_failure=failed)
+                    # Not the name of the training call, which may have returned a moment ago.
+                    yield Call(f"{name}/", of, trials.evaluate_trial, arguments, on_failure=failed)
 
     def on_result(search: Search, name: str, result: Result) -> None:
         search.results[name] = result

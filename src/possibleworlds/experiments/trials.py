@@ -1,10 +1,10 @@
-"""A trial: one training run, kept in a folder that is named after all that determines its result.
+"""A trial: one training run, in a folder whose name is a hash of all that determines its result.
 
     TRIAL/run.json, ...       the run, as `possibleworlds train` writes it
-    TRIAL/failed.json         why there is none, where the network could not be trained
-    TRIAL/evaluation.json     accuracies on each split, where it was selected
+    TRIAL/failed.json         the reason, if the network could not be trained
+    TRIAL/evaluation.json     the accuracy on each split, if the trial was selected
 
-The functions here are what runs on other processes and hosts: they share nothing but the folder.
+These functions run in other processes and on other hosts, which share only the folder.
 """
 
 import hashlib
@@ -37,12 +37,12 @@ FAILED = "failed.json"
 
 Ending = Literal["done", "busy", "stopped"]
 ShowMeasured = Callable[[int, int], None]
-"""What is told how many settings have had their speed measured, of how many."""
+"""Called with the number of settings whose speed has been measured, and the total."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is trained, with all its settings, a seed and the SHA-256 of the data files."""
+    """A network to train, with all its settings, a seed and the SHA-256 of its data files."""
 
     model: str
     settings: Settings
@@ -51,7 +51,7 @@ class Trial:
 
     @cached_property
     def name(self) -> str:
-        """The name of the trial's folder: the network and a hash of everything."""
+        """The name of the trial's folder: the network and a hash of all fields."""
         everything = [self.model, self.settings, self.seed, self.data]
         digest = hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
         return f"{self.model.replace(':', '.')}-{digest[:16]}"
@@ -59,14 +59,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class Failure:
-    """What failed.json holds."""
+    """The content of failed.json."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a trial ended: the best accuracy on the validation set, or why there is none."""
+    """The result of a trial: its best validation accuracy, or the reason for its failure."""
 
     validation: float = 0.0
     failure: str = ""
@@ -77,34 +77,34 @@ class Result:
 
 @dataclass
 class TrialProgress:
-    """How far a trial at work is, as the message of its lock tells other processes."""
+    """The progress of a running trial, which other processes read from its lock."""
 
     fraction: float = 0.0
     step: int = 0
     validation: float = 0.0
     evaluating: str = ""
-    """The file that it is being evaluated on."""
+    """The file that the trial is being evaluated on, if any."""
 
 
 def running_trials(folder: Path) -> dict[str, TrialProgress]:
-    """Read how far the trials at work are, by name."""
+    """Read the progress of the running trials, by name."""
     progress = {}
     for trial, message in held_locks(folder / LOCKS).items():
         try:
             progress[trial] = from_json(message, TrialProgress, trial)
         except UserError:
-            progress[trial] = TrialProgress()  # somebody is at work, who knows how far
+            progress[trial] = TrialProgress()  # running, with unknown progress
     return progress
 
 
 def read_metrics(folder: Path, name: str) -> Metrics | None:
-    """Read what was measured up to a trial's last checkpoint; None if there is none yet."""
+    """Read the metrics of a trial at its last checkpoint; None if it has none yet."""
     path = folder / TRIALS / name
     return read_run(path).metrics if (path / RUN).exists() else None
 
 
 def read_result(folder: Path, name: str) -> Result | None:
-    """Read how a trial ended; None if it has not."""
+    """Read the result of a trial; None if it has not finished."""
     failed = folder / TRIALS / name / FAILED
     if failed.exists():
         return Result(failure=read_record(failed, Failure).reason)
@@ -119,14 +119,14 @@ def step_reached(folder: Path, name: str) -> int:
 
 
 def record_failure(folder: Path, name: str, reason: str) -> None:
-    """Record why a trial failed; it is not tried again until its folder is removed."""
+    """Record why a trial failed; it is not repeated until its folder is removed."""
     path = folder / TRIALS / name
     path.mkdir(parents=True, exist_ok=True)
     write_json(path / FAILED, asdict(Failure(reason)))
 
 
 def fraction_done(folder: Path, trial: Trial, rows: int) -> float:
-    """Compute how much of a trial is done at its last checkpoint, by the rows of training data."""
+    """Compute the fraction of a trial that is done, from the number of training rows."""
     pairs = step_reached(folder, trial.name) * trial.settings["batch_size"]
     return min(1.0, pairs / (trial.settings["epochs"] * rows)) if rows else 0.0
 
@@ -134,7 +134,7 @@ def fraction_done(folder: Path, trial: Trial, rows: int) -> float:
 def trial_call(
     folder: Path, trial: Trial, label: str, data: Path, on_result: Callable[[Result], None]
 ) -> Call:
-    """Make the call that trains a trial, and tells how it ended, if it has."""
+    """Make the call that trains a trial, and passes its result to on_result."""
 
     def ended(_: Ending) -> None:
         if result := read_result(folder, trial.name):
@@ -149,7 +149,7 @@ def trial_call(
 
 
 def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
-    """Train a trial to its end, from its last checkpoint, unless that is being done elsewhere."""
+    """Train a trial from its last checkpoint to the end, unless another process is doing so."""
     check_visible(folder, *(data / name for name in TRAINING_FILES))
     if trial.data != fingerprint(data):
         raise UserError(f"{data} has changed since this was planned")
@@ -158,8 +158,8 @@ def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
         return "busy"
 
     def on_step(trainer: Trainer) -> None:
-        if lock.lost:  # as this process stood still for too long
-            raise BusyError("another process goes on with the trial")
+        if lock.lost:  # as this process was suspended for too long
+            raise BusyError("another process has taken over the trial")
         now, fraction = trainer.progress, round(trainer.fraction_done, 4)
         lock.progress = asdict(TrialProgress(fraction, now.step, now.best_accuracy))
 
@@ -181,14 +181,14 @@ def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
 
 
 def check_visible(*paths: Path) -> None:
-    """Raise UserError if this host does not see a file, which is no fault of a trial."""
+    """Raise UserError if a file is missing on this host, which is not a failure of the trial."""
     for path in paths:
         if not path.exists():
             raise UserError(f"{socket.gethostname()} does not see {path}")
 
 
 def evaluate_trial(folder: Path, name: str, files: Sequence[Path], model: str) -> Ending:
-    """Evaluate a trial of a network at its best validation step on every file, each once."""
+    """Evaluate the best checkpoint of a trial on every file that it was not evaluated on yet."""
     path = folder / TRIALS / name
     check_visible(path, *files)
     lock = acquire_lock(folder / LOCKS / name)
@@ -198,8 +198,8 @@ def evaluate_trial(folder: Path, name: str, files: Sequence[Path], model: str) -
         torch.set_num_threads(1)
         tasks = pending_tasks(path, files)
         for i, task in enumerate(tasks):
-            now = TrialProgress(i / len(tasks), evaluating=evaluation_key(task.file))
-            lock.progress = asdict(now)
+            file = evaluation_key(task.file)
+            lock.progress = asdict(TrialProgress(i / len(tasks), evaluating=file))
             store(task, evaluate_task(task, resolve(model, trust=True)))
     finally:
         lock.release()
@@ -209,9 +209,9 @@ def evaluate_trial(folder: Path, name: str, files: Sequence[Path], model: str) -
 def measure_all(
     candidates: Sequence[tuple[str, Settings, Path]], scheduler: Scheduler, show: ShowMeasured
 ) -> list[Speed]:
-    """Measure networks with settings on data, as many at once as the engine can.
+    """Measure the training speed of (network, settings, data), as many at once as possible.
 
-    What cannot be measured is taken to be as fast as the network's others: its trials will say why.
+    A failed measurement is replaced by one of the same network: its trials will show the reason.
     """
     speeds: dict[int, Speed | None] = {}
 
@@ -219,10 +219,10 @@ def measure_all(
         for number, candidate in enumerate(candidates):
             if number not in speeds:
                 name = f"{candidate[0]} {number}"
-                ended = partial(keep, number)
+                ended = partial(on_outcome, number)
                 yield Call(name, name, measure, candidate, on_result=ended, on_failure=ended)
 
-    def keep(number: int, outcome: Speed | str | None) -> None:
+    def on_outcome(number: int, outcome: Speed | str | None) -> None:
         speeds[number] = outcome if isinstance(outcome, Speed) else None
 
     if candidates:

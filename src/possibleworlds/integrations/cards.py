@@ -1,4 +1,4 @@
-"""The cards of data sets and networks, as the Hugging Face Hub shows them."""
+"""Data cards and model cards for the Hugging Face Hub."""
 
 import re
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ COLUMN_DESCRIPTIONS = {
     "H3": "1 where B has no literal that A lacks",
     "label": "Whether A entails B",
 }
-"""What each column of an exported data set says."""
+"""A description of each column of an exported data set."""
 
 
-def how_it_was_made(files: Sequence[Path]) -> str:
-    """Say how the data were made, as far as a manifest beside them tells."""
+def describe_generation(files: Sequence[Path]) -> str:
+    """Describe how the data were generated, if a manifest next to them records it."""
     folders = {file.parent for file in files}
     lines = []
     for folder in sorted(folders):
@@ -51,7 +51,7 @@ def how_it_was_made(files: Sequence[Path]) -> str:
 
 
 def split_names(files: Sequence[Path]) -> list[str]:
-    """Name the split of each file; raise UserError if the Hub has no splits of such names."""
+    """Return the split of each file; raise UserError if its name is not valid on the Hub."""
     names = [file.stem for file in files]
     if len(set(names)) < len(names):
         raise UserError("two data files have the same name")
@@ -62,7 +62,7 @@ def split_names(files: Sequence[Path]) -> list[str]:
 
 
 def data_card(files: Sequence[Path], statistics: dict[str, SplitStatistics]) -> str:
-    """Write the data card: configuration for `datasets`, then what a reader wants to know."""
+    """Write the data card: configuration for `datasets`, then text for readers."""
     largest = max(line.rows for line in statistics.values())
     size = "n<1K" if largest < 1e3 else "1K<n<10K" if largest < 1e4 else "10K<n<100K"
     size = "100K<n<1M" if largest >= 1e5 else size
@@ -101,7 +101,7 @@ A variable is one lower-case letter; `~(x)`, `(x&y)`, `(x|y)`, `(x>y)` are not, 
 
 ## How it was made
 
-{how_it_was_made(files)}
+{describe_generation(files)}
 
 4-tuples stand in four rows, (A1, B1, 1), (A2, B2, 1), (A1, B2, 0), (A2, B1, 0), so that neither
 formula alone tells the label. Every label is decided exactly.

@@ -1,7 +1,7 @@
-"""Language models behind a chat endpoint of the OpenAI kind: ask, keep every reply, score exactly.
+"""Evaluate language models behind an OpenAI-compatible chat endpoint, with exact scores.
 
-Replies are kept in a file as they come, so that an interrupted evaluation goes on where it was and
-nothing is paid for twice. Nothing but the standard library is needed.
+Replies are stored in a file as they arrive, so that an interrupted evaluation continues where it
+stopped and nothing is paid for twice. It needs only the standard library.
 """
 
 import hashlib
@@ -34,37 +34,37 @@ from possibleworlds.language.score import Score, score
 from possibleworlds.language.wording import Style
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.records import Range, check_argument, from_json
-from possibleworlds.storage import file_size, sha256
+from possibleworlds.storage import file_size, open_regular, sha256
 
 if TYPE_CHECKING:
     from possibleworlds.training.evaluation import Evaluation
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 """The environment variable that holds the key of the endpoint."""
-LARGEST_RESPONSE = 10_000_000
-RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+MAX_RESPONSE_BYTES = 10_000_000
+RETRY_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 """HTTP status codes after which the same request may succeed."""
 
 UNREACHABLE = (ConnectionRefusedError, socket.gaierror)
-"""What says that no server is there, rather than that it is busy."""
+"""Errors that mean that there is no server, rather than that it is busy."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a language model is asked, and how."""
+    """The address of a language model, and the settings of requests."""
 
     url: str
-    """Up to and including /v1."""
+    """The base address, including /v1."""
     model: str
     temperature: Annotated[float, Range(0)] = 0.0
     max_tokens: Annotated[int, Range(1)] = 2048
     timeout: Annotated[float, Range(0.001, 1e6)] = 300.0
-    """Seconds for a request."""
+    """The seconds that a request may take."""
     retries: Annotated[int, Range(0, 100)] = 6
     concurrency: Annotated[int, Range(1, 256)] = 8
 
     def validate(self) -> None:
-        """Raise UserError if nothing can be asked there."""
+        """Raise UserError if the endpoint cannot be used."""
         for name, kind in get_type_hints(Endpoint, include_extras=True).items():
             check_argument(name, getattr(self, name), kind)
         if not is_address(self.url):
@@ -73,11 +73,13 @@ class Endpoint:
             raise UserError("the endpoint needs the name of a model")
         key = os.environ.get(KEY_VARIABLE, "")
         if not (key.isascii() and key.isprintable()):
-            raise UserError(f"{KEY_VARIABLE} holds a key that cannot be sent: other signs in it")
+            raise UserError(
+                f"{KEY_VARIABLE} holds a key that cannot be sent: it is not printable ASCII"
+            )
 
 
 def is_address(url: str) -> bool:
-    """Whether requests can be sent to an address; a user name or password in it is none of ours."""
+    """Whether requests can be sent to an address; it may not contain a user name or password."""
     try:
         parts = urlsplit(url)
         host, _ = (parts.hostname or "").encode("idna"), parts.port
@@ -92,7 +94,7 @@ Tokens = Annotated[int, Range(0, 1e15)]
 
 @dataclass(frozen=True)
 class Reply:
-    """What a language model said, and what that cost."""
+    """The reply of a language model, and its cost in tokens."""
 
     text: str
     prompt_tokens: Tokens = 0
@@ -107,7 +109,7 @@ class StoredReply(Reply):
 
 
 class ReplyCache:
-    """Replies by the request they answer, in a file of JSON Lines that only grows."""
+    """Replies by request, stored in an append-only JSON Lines file."""
 
     def __init__(self, path: str | Path) -> None:
         if not isinstance(path, str | Path):
@@ -133,15 +135,15 @@ class ReplyCache:
             try:
                 stored = from_json(json.loads(line), StoredReply, "")
             except (ValueError, RecursionError, UserError):
-                continue  # the end of a line that a killed process began
+                continue  # a line that a killed process left incomplete
             tokens = stored.prompt_tokens, stored.completion_tokens
             self.replies[stored.request] = Reply(stored.text, *tokens)
 
     def add(self, request: str, reply: Reply) -> None:
-        """Keep a reply."""
+        """Store a reply."""
         line = json.dumps({"request": request, **asdict(reply)}) + "\n"
         try:
-            with self.lock, open(self.path, "ab", opener=open_own_file) as file:
+            with self.lock, open(self.path, "ab", opener=open_regular) as file:
                 if file.tell() and not self._ends_with_newline():
                     file.write(b"\n")
                 file.write(line.encode())
@@ -156,19 +158,14 @@ class ReplyCache:
             return file.read(1) == b"\n"
 
 
-def open_own_file(path: str, flags: int) -> int:
-    """Open a file, but not what somebody has put in its place: a symlink or a pipe."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
-
-
 def request_key(endpoint: Endpoint, prompt: str) -> str:
-    """Name a request by all that decides its reply."""
+    """Hash everything that determines the reply to a request."""
     parts = [endpoint.model, endpoint.temperature, endpoint.max_tokens, prompt]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 class NoRedirects(urllib.request.HTTPErrorProcessor):
-    """Takes a redirect for an error: urllib would send the key to the other host, but no prompt."""
+    """Treats a redirect as an error: urllib would send the key to the other host, but no prompt."""
 
     def http_response(self, request: Any, response: Any) -> Any:
         """Raise HTTPError for any status but success."""
@@ -182,10 +179,10 @@ class NoRedirects(urllib.request.HTTPErrorProcessor):
 
 
 def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: False) -> Reply:
-    """Ask once, trying again after faults that pass.
+    """Send a prompt, and retry after temporary errors.
 
-    Where no connection can be made, that passes only if the endpoint was `reached` before: a
-    server may be started anew, but an address that is wrong stays wrong.
+    A failed connection counts as temporary only if the endpoint was `reached` before: a server may
+    be restarting, but a wrong address stays wrong.
     """
     body = json.dumps(
         {
@@ -207,12 +204,12 @@ def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: F
             with opener.open(request, timeout=endpoint.timeout) as response:
                 return read_reply(read_body(response, endpoint.timeout))
         except urllib.error.HTTPError as error:
-            problem = f"HTTP {error.code}: {beginning(error)}"
-            if error.code not in RETRIED:
+            problem = f"HTTP {error.code}: {error_excerpt(error)}"
+            if error.code not in RETRY_STATUSES:
                 raise UserError(f"{address}: {problem}") from None
             after = error.headers.get("Retry-After", "")
             pause = max(pause, min(60.0, float(after)) if after.isdecimal() else 0.0)
-        except (OSError, HTTPException) as error:  # those of urllib are OSErrors, too
+        except (OSError, HTTPException) as error:  # errors of urllib are OSErrors, too
             cause = getattr(error, "reason", None) or error
             problem = reason(cause if isinstance(cause, BaseException) else error)
             if isinstance(cause, UNREACHABLE) and not reached():
@@ -223,20 +220,20 @@ def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: F
 
 
 def read_body(response: HTTPResponse, timeout: float) -> bytes:
-    """Read a response to its end, which must come in time, however small its pieces are."""
+    """Read a whole response within a time limit, however small its pieces are."""
     deadline = time.monotonic() + timeout
     body = b""
     while piece := response.read1(1 << 16):
         body += piece
-        if len(body) > LARGEST_RESPONSE:
-            raise UserError(f"the endpoint's response has more than {LARGEST_RESPONSE:,} bytes")
+        if len(body) > MAX_RESPONSE_BYTES:
+            raise UserError(f"the endpoint's response has more than {MAX_RESPONSE_BYTES:,} bytes")
         if time.monotonic() > deadline:
             raise TimeoutError(f"a response that takes longer than {timeout:g} s")
     return body
 
 
-def beginning(error: urllib.error.HTTPError) -> str:
-    """Read the beginning of what an endpoint says about an error, as far as it can be read."""
+def error_excerpt(error: urllib.error.HTTPError) -> str:
+    """Read the start of the body of an HTTP error, if possible."""
     try:
         return shortened(error.read(300).decode(errors="replace"), 200)
     except (OSError, HTTPException):
@@ -244,14 +241,14 @@ def beginning(error: urllib.error.HTTPError) -> str:
 
 
 def read_reply(body: bytes) -> Reply:
-    """Read the reply in a response; a number of tokens that is none counts as 0."""
+    """Read the reply in a response; an invalid number of tokens counts as 0."""
     try:
         response = json.loads(body)
         text = response["choices"][0]["message"]["content"]
         usage = response.get("usage")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        what = f"{type(error).__name__}: {reason(error)}"
-        raise UserError(f"the endpoint's response is not a chat completion: {what}") from None
+        problem = f"{type(error).__name__}: {reason(error)}"
+        raise UserError(f"the endpoint's response is not a chat completion: {problem}") from None
     tokens = []
     for name in ("prompt_tokens", "completion_tokens"):
         try:
@@ -268,13 +265,12 @@ def ask_all(
     progress: Callable[[Reply], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Reply]:
-    """Ask every prompt, some at once; those that were answered before are not asked again."""
+    """Send prompts concurrently, except those whose replies are in the cache."""
     endpoint.validate()
-    listed = list(prompts)
-    keys = [request_key(endpoint, prompt) for prompt in listed]
-    open_requests = {
-        key: p for key, p in zip(keys, listed, strict=True) if key not in cache.replies
-    }
+    prompts = list(prompts)
+    keys = [request_key(endpoint, prompt) for prompt in prompts]
+    requests = zip(keys, prompts, strict=True)
+    open_requests = {key: prompt for key, prompt in requests if key not in cache.replies}
     for key in keys:
         if key not in open_requests:
             progress(cache.replies[key])
@@ -294,7 +290,7 @@ def ask_all(
             except Exception as error:
                 done.put((key, error))
 
-    # Daemons: nobody who stops the work has to wait for replies that may never come.
+    # Daemon threads, so that stopping does not wait for replies that may never come.
     for _ in range(min(endpoint.concurrency, len(open_requests))):
         threading.Thread(target=work, daemon=True).start()
     try:
@@ -313,7 +309,7 @@ def ask_all(
             progress(reply)
     finally:
         stopped.set()
-        while not done.empty():  # what was paid for is kept
+        while not done.empty():  # keep what has been paid for
             key, reply = done.get()
             if isinstance(reply, Reply):
                 cache.add(key, reply)
@@ -321,7 +317,7 @@ def ask_all(
 
 
 def items_of(pairs: Iterable[Pair], style: Style = "unicode") -> Iterator[Item]:
-    """Ask of each pair whether its conclusion follows."""
+    """Make an item for each pair: does the conclusion follow?"""
     rng = np.random.default_rng(0)
     for row, pair in enumerate(pairs):
         problem = Problem((pair.premise,), pair.conclusion, bool(pair.label), row)
@@ -330,7 +326,7 @@ def items_of(pairs: Iterable[Pair], style: Style = "unicode") -> Iterator[Item]:
 
 @dataclass(frozen=True)
 class ChatResult:
-    """The scores of a language model on some pairs, and what they cost."""
+    """The scores of a language model on pairs, and their cost in tokens."""
 
     scores: Sequence[Score]
     prompt_tokens: int
@@ -338,7 +334,7 @@ class ChatResult:
 
     @property
     def unreadable(self) -> int:
-        """How many replies could not be read."""
+        """The number of unreadable replies."""
         return sum(outcome.verdict == "unreadable" for outcome in self.scores)
 
 
@@ -369,7 +365,7 @@ def evaluate_file(
     progress: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> "tuple[Evaluation, ChatResult]":
-    """Evaluate a language model on a data file, into a folder that `report` takes as a run."""
+    """Evaluate a language model on a data file, into a folder that `report` reads as a run."""
     from possibleworlds.training.evaluation import Evaluation
 
     pairs = read(file)
@@ -381,9 +377,9 @@ def evaluate_file(
 
 
 def store_results(folder: Path, model: str, file: Path, evaluation: "Evaluation") -> None:
-    """Keep the evaluation of a language model on a file where `report` finds it, like a run's.
+    """Store the evaluation of a language model on a file in the form of a run, for `report`.
 
-    What a report says of training is zero: it happened elsewhere.
+    All training metrics are zero, as the model was trained elsewhere.
     """
     from possibleworlds.logic.alphabet import SYMBOLS
     from possibleworlds.training.checkpoint import RUN_FORMAT, Metrics, RunRecord

@@ -1,4 +1,4 @@
-"""Data and trained networks written for other tools, by the name of a format."""
+"""Export data and trained networks to the formats of other tools."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -13,14 +13,14 @@ Format = Literal["hf", "dimacs", "graph", "jsonl", "model"]
 
 
 Watch = Callable[[Path], Callable[[int], None]]
-"""Called with a data file, gives the function that is told how many more rows of it are done."""
+"""Takes a data file, and returns a function to call with the number of further rows done."""
 ROWS_BETWEEN_REPORTS = 100
 
 
 def export(
     form: Format, source: Path, target: Path, watch: Watch = lambda _: lambda _: None
 ) -> int | None:
-    """Fill a folder with data, and return their rows; or with a network, and return None."""
+    """Export data into a folder and return the number of rows, or export a network."""
     if form in ("hf", "model"):
         try:
             return export_for_hub(form, source, target, watch)
@@ -45,7 +45,7 @@ def export(
 
 
 def watched(pairs: Iterable[Pair], advance: Callable[[int], None]) -> Iterator[Pair]:
-    """Pass pairs on, and report how many there were, some at a time."""
+    """Yield pairs, and report progress every few rows."""
     rows = 0
     for pair in pairs:
         yield pair
@@ -57,7 +57,7 @@ def watched(pairs: Iterable[Pair], advance: Callable[[int], None]) -> Iterator[P
 
 
 def export_for_hub(form: Format, source: Path, target: Path, watch: Watch) -> int | None:
-    """Write data or a network for the Hugging Face Hub; return the rows of data."""
+    """Write data or a network for the Hugging Face Hub; return the number of rows of data."""
     if form == "model":
         from possibleworlds.integrations.hub import export_network
 

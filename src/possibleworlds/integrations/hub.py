@@ -1,4 +1,4 @@
-"""Trained networks as folders for the Hugging Face Hub, with a model card; pushing is up to you.
+"""Export trained networks for the Hugging Face Hub, with a model card; uploading is up to you.
 
 from possibleworlds.integrations.hub import HubNetwork, export_network
 
@@ -26,27 +26,27 @@ from possibleworlds.training.predictor import Network
 
 
 class HubNetwork(nn.Module, PyTorchModelHubMixin, library_name="possibleworlds"):  # type: ignore[call-arg]
-    """One of our networks as `huggingface_hub` saves and loads it: config.json and safetensors."""
+    """A network in the format of `huggingface_hub`: config.json and safetensors."""
 
     def __init__(self, model: str, settings: dict[str, Any]) -> None:
         super().__init__()
         if model not in names():
             raise UserError(f"{model!r} is not a network of this package")
-        kind = resolve(model)
-        self.inner = kind(make_settings(kind, settings))
+        model_class = resolve(model)
+        self.inner = model_class(make_settings(model_class, settings))
 
     def forward(self, batch: Batch) -> Tensor:
-        """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""
+        """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
         log_probs: Tensor = self.inner(batch)
         return log_probs
 
     def network(self) -> Network:
-        """Give the network in the form in which `possibleworlds.load` gives it."""
+        """Return the network as `possibleworlds.load` does."""
         return Network(self.inner.eval())
 
 
 def export_network(run: str | Path, out: str | Path) -> Path:
-    """Write a pretrained network, or that of a run folder, for the Hub; return the folder."""
+    """Write a pretrained network, or that of a run folder, for the Hub; return its folder."""
     folder, target = find_run(run), Path(out)
     record = read_run(folder)
     module = HubNetwork(model=record.model, settings=record.settings)

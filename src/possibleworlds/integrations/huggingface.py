@@ -1,4 +1,4 @@
-"""Data sets and networks as folders that the Hugging Face Hub takes; pushing them is up to you.
+"""Export data sets for the Hugging Face Hub; uploading is up to you.
 
 possibleworlds export hf data OUT        Parquet, a data card and Croissant metadata
 hf upload NAME OUT --repo-type dataset
@@ -48,12 +48,12 @@ def export_dataset(
 
 
 def parquet_of(out: Path, split: str) -> Path:
-    """Name the Parquet file of a split."""
+    """Return the path of the Parquet file of a split."""
     return out / "data" / f"{split}-00000-of-00001.parquet"
 
 
 def write_parquet(pairs: Iterable[Pair], path: Path) -> None:
-    """Write pairs as Parquet, some at a time."""
+    """Write pairs as Parquet, in chunks."""
     with atomic_write(path, binary=True) as file, pq.ParquetWriter(file, SCHEMA) as writer:
         rows: list[dict[str, Any]] = []
         for pair in pairs:

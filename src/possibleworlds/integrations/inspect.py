@@ -30,16 +30,16 @@ from possibleworlds.language.item import Kind
 
 try:
     from inspect_ai._util.error import PrerequisiteError
-except ImportError:  # no part of Inspect's API
+except ImportError:  # it is not part of Inspect's public API
     PrerequisiteError = Exception
 
 
 class ArgumentError(UserError, PrerequisiteError):
-    """An argument of a task that cannot be used; `inspect` shows the message alone."""
+    """An invalid argument of a task; `inspect` shows only its message."""
 
 
 def entailment(kind: Kind, size: int, settings: dict[str, Any]) -> Task:
-    """Make an Inspect task of items of a kind."""
+    """Make an Inspect task from items of one kind."""
     if "kind" in settings:
         raise ArgumentError(
             "the kind is that of the task: entailment_decide, ..._refute, ..._conclude"
@@ -63,7 +63,7 @@ def entailment(kind: Kind, size: int, settings: dict[str, Any]) -> Task:
 
 @metric
 def all_four() -> Metric:
-    """Compute how often all items of a 4-tuple, or of a mutated pair, are right."""
+    """Compute the fraction of 4-tuples, or of mutated pairs, with all items right."""
 
     def compute(scores: list[SampleScore]) -> float:
         return language.all_four(
@@ -76,7 +76,7 @@ def all_four() -> Metric:
 
 @metric
 def unreadable() -> Metric:
-    """Compute how many replies gave no answer that could be read."""
+    """Compute the fraction of unreadable replies."""
 
     def compute(scores: list[SampleScore]) -> float:
         verdicts = [(sample.score.metadata or {}).get("verdict") for sample in scores]
@@ -87,7 +87,7 @@ def unreadable() -> Metric:
 
 @scorer(metrics=[accuracy(), stderr(), all_four(), unreadable()])
 def exact() -> Scorer:
-    """Score a reply by checking it exactly; unreadable replies are told apart."""
+    """Score a reply by checking it exactly; unreadable replies are counted separately."""
 
     async def check(state: TaskState, target: Target) -> Score:  # noqa: ARG001
         outcome = score(state.output.completion, Item.from_json(state.metadata["item"]))

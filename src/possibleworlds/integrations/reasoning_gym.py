@@ -23,7 +23,7 @@ from possibleworlds.language.item import Kind
 
 @dataclass
 class EntailmentConfig:
-    """What items are like; the names and meanings of `possibleworlds.language.TaskSettings`."""
+    """Settings of the items, as in `possibleworlds.language.TaskSettings`."""
 
     min_variables: int = 2
     max_variables: int = 5
@@ -42,7 +42,7 @@ class EntailmentConfig:
     kind: ClassVar[Kind] = "decide"
 
     def settings(self, seed: int) -> TaskSettings:
-        """Translate into settings of ours."""
+        """Convert to `TaskSettings`."""
         return TaskSettings(
             kind=self.kind,
             source=self.source,
@@ -58,7 +58,7 @@ class EntailmentConfig:
         )
 
     def validate(self) -> None:
-        """Raise AssertionError, as reasoning-gym expects, if no item can have these settings."""
+        """Raise AssertionError, as reasoning-gym expects, if the settings are invalid."""
         try:
             self.settings(0).validate()
         except UserError as error:
@@ -76,7 +76,7 @@ class RefuteConfig(EntailmentConfig):
 
 
 class ConcludeConfig(EntailmentConfig):
-    """State a conclusion of one's own."""
+    """State a conclusion that follows."""
 
     kind: ClassVar[Kind] = "conclude"
 
@@ -89,7 +89,7 @@ class EntailmentDataset(ProceduralDataset):
         self.items = Tasks(config.settings(self.seed), config.size)
 
     def __getitem__(self, idx: int) -> dict[str, Any]:
-        """Give question, answer and metadata of an item."""
+        """Return question, answer and metadata of an item."""
         item = self.items[idx]
         return {
             "question": item.prompt,

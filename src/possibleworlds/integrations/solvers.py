@@ -1,6 +1,6 @@
-"""Pairs for other people's programs: DIMACS for SAT solvers, graphs for networks, JSON Lines.
+"""Export pairs: DIMACS for SAT solvers, graphs for graph networks, JSON Lines.
 
-No tool is needed for any of these.
+None of these needs another package.
 """
 
 import json
@@ -21,7 +21,7 @@ from possibleworlds.storage import atomic_write
 
 
 def record(pair: Pair) -> dict[str, Any]:
-    """Describe a pair by plain values: the published columns, and the label as a truth value.
+    """Convert a pair to JSON values: the published columns, and the label as a truth value.
 
     >>> record(Pair("pq&", "q", True))["A"], record(Pair("pq&", "q", True))["label"]
     ('(p&q)', True)
@@ -39,7 +39,7 @@ def record(pair: Pair) -> dict[str, Any]:
 
 
 def write_jsonl(pairs: Iterable[Pair], path: Path) -> int:
-    """Write a line of JSON for each pair, and return how many there are."""
+    """Write a line of JSON for each pair, and return their number."""
     count = 0
     with atomic_write(path) as file:
         for pair in pairs:
@@ -49,7 +49,7 @@ def write_jsonl(pairs: Iterable[Pair], path: Path) -> int:
 
 
 def dimacs(pair: Pair) -> str:
-    """Write the CNF that is satisfiable exactly where A does not entail B.
+    """Write the CNF that is satisfiable if and only if A does not entail B.
 
     >>> print(dimacs(Pair("pq&", "q", True)))
     c A = p & q
@@ -80,12 +80,12 @@ def dimacs(pair: Pair) -> str:
 
 
 def write_dimacs(pairs: Iterable[Pair], folder: Path) -> int:
-    """Write a file for each pair, numbered from 1 on, and return how many there are."""
+    """Write a file for each pair, numbered from 1, and return their number."""
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
     for count, pair in enumerate(pairs, 1):
         path = folder / f"{count:06}.cnf"
-        # Plainly: to wait for the disk at each of many thousand small files would take hours.
+        # Not atomically: syncing many thousand small files would take hours.
         try:
             path.unlink(missing_ok=True)  # a symlink is replaced, not followed
             with path.open("x", encoding="utf-8", newline="\n") as file:
@@ -96,10 +96,10 @@ def write_dimacs(pairs: Iterable[Pair], folder: Path) -> int:
 
 
 def graph(pair: Pair) -> tuple[list[int], list[tuple[int, int, int]], int, int]:
-    """Build the directed acyclic graph of a pair, in which equal sub-formulas are one node.
+    """Build the directed acyclic graph of a pair, in which equal subformulas share a node.
 
-    Returns the symbol code of each node (`logic.alphabet.CODES`), the edges (argument, operator,
-    which argument it is: 0 or 1), and the nodes of A and B. Arguments come before their operators:
+    Return the symbol code of each node (`logic.alphabet.CODES`), the edges (argument, operator,
+    index of the argument: 0 or 1), and the nodes of A and B. Arguments precede their operators:
 
     >>> graph(Pair("ab&", "b", True))
     ([4, 5, 1], [(0, 2, 0), (1, 2, 1)], 2, 1)
@@ -127,19 +127,19 @@ def graph(pair: Pair) -> tuple[list[int], list[tuple[int, int, int]], int, int]:
 
 
 def graphs(pairs: Iterable[Pair]) -> dict[str, NDArray[np.int64]]:
-    """Build the graphs of many pairs as arrays, nodes numbered through all of them.
+    """Build the graphs of pairs as arrays, with nodes numbered consecutively.
 
-    `symbol` [nodes], `edge_index` [2, edges] from argument to operator, `edge_argument` [edges],
-    `node_offset` and `edge_offset` [pairs + 1], `premise`, `conclusion` and `label` [pairs].
+    `symbol` (nodes,), `edge_index` (2, edges) from argument to operator, `edge_argument` (edges,),
+    `node_offset` and `edge_offset` (pairs + 1,), `premise`, `conclusion` and `label` (pairs,).
     """
     symbols: list[int] = []
     edges: list[tuple[int, int, int]] = []
     ends, labels, node_offset, edge_offset = [], [], [0], [0]
     for pair in pairs:
         first = len(symbols)
-        own, own_edges, a, b = graph(pair)
-        symbols += own
-        edges += [(first + child, first + parent, i) for child, parent, i in own_edges]
+        pair_symbols, pair_edges, a, b = graph(pair)
+        symbols += pair_symbols
+        edges += [(first + child, first + parent, i) for child, parent, i in pair_edges]
         ends.append((first + a, first + b))
         labels.append(int(pair.label))
         node_offset.append(len(symbols))
@@ -159,7 +159,7 @@ def graphs(pairs: Iterable[Pair]) -> dict[str, NDArray[np.int64]]:
 
 
 def write_graphs(pairs: Iterable[Pair], path: Path) -> int:
-    """Write the graphs of pairs as a compressed .npz file, and return how many there are."""
+    """Write the graphs of pairs as a compressed .npz file, and return their number."""
     arrays = graphs(pairs)
     with atomic_write(path, binary=True) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)

@@ -1,4 +1,4 @@
-"""The metrics of a training as events for TensorBoard."""
+"""Write training metrics as events for TensorBoard."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,7 +9,7 @@ from possibleworlds.training.checkpoint import HistoryLine
 
 
 def event_writer(run: Path) -> Callable[[HistoryLine], None]:
-    """Make the function that writes the metrics of an evaluation into a run folder."""
+    """Return a function that writes the metrics of an evaluation into a run folder."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

@@ -1,4 +1,4 @@
-"""Entailment as a reward for TRL's trainers: a data set of prompts, and an exact reward.
+"""Entailment for TRL's trainers: a data set of prompts, and an exact reward.
 
 from possibleworlds.integrations.trl import prompts, reward
 from trl import GRPOTrainer
@@ -29,7 +29,7 @@ def prompts(kind: Kind = "decide", size: int = 1000, **settings: Any) -> Dataset
 
 
 def reward(completions: list[Any], item: list[str], **_columns: Any) -> list[float]:
-    """Give 1 for each right completion and 0 for each other."""
+    """Return 1 for each right completion, else 0."""
     return [
         score(text_of(completion), Item.from_json(json.loads(described))).value
         for completion, described in zip(completions, item, strict=True)
@@ -37,10 +37,10 @@ def reward(completions: list[Any], item: list[str], **_columns: Any) -> list[flo
 
 
 def text_of(completion: Any) -> str:
-    """Take the text of a completion, which may be a conversation."""
+    """Return the text of a completion, which may be a conversation."""
     if isinstance(completion, str):
         return completion
     content = completion[-1].get("content") if completion else None
-    if isinstance(content, list):  # of parts, as models of images and texts have them
+    if isinstance(content, list):  # of parts, as in multimodal models
         content = "".join(part.get("text") or "" for part in content)
     return content if isinstance(content, str) else ""

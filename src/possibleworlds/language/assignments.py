@@ -1,8 +1,8 @@
-"""Reading a truth assignment, or that there is none: "p = true, q = F", "p and q are false".
+"""Read a truth assignment, or the statement that there is none: "p = true, q = F", "p is false".
 
-Values are read up to where a reason begins: "p = true, q = false, which makes the premise true".
-Only words of small lists may stand before and between them, because there is no end to the ways to
-deny values or to say something else with them: "not p = true", "p = true is excluded", "p → q = T".
+Values are read up to the start of a reason: "p = true, q = false, which makes the premise true".
+Only words from short lists are allowed before and between them, because there are endless ways to
+deny values or to use them otherwise: "not p = true", "p = true is excluded", "p → q = T".
 """
 
 import re
@@ -33,7 +33,7 @@ EITHER = (
 ASSIGN = r"\s*(?::=|&?=|:|->|→|<-|←|↦|≡|\\mapsto|\bis\b|\bare\b|\bto\b|\bequals\b)\s*"
 CLOSE, OPEN = r"[\"'`*_$)\]]*", r"[\"'`*_$(\[]*"
 IN_A_LIST = r"\)?(?=\s*(?:[,;.)\]}]|and\b|$))"
-"""What must follow a value that stands behind its variable with nothing but a space between."""
+"""What must follow a value that only a space separates from its variable."""
 DENIAL = re.compile(
     r"\b(?:not|never|no|none|neither|nor|without|except|unless|other\s+than|avoid\w*|anything|but\s+not|"
     r"fails?|cannot|false\s+that|if|whether|would|could|might|may|either|or|suppose|unlike)\b|n't\b"
@@ -45,7 +45,7 @@ FAILURE = re.compile(
     r"\bconclusion\s+(?:(?:is|becomes|then|now|still|also)\s+)*true\b|\bimpossible\b|\bcontradict",
     re.IGNORECASE,
 )
-"""What a reason cannot say of an assignment that refutes something."""
+"""What a reason cannot say about a refuting assignment."""
 CONCLUSION_IS_NOT = re.compile(r"\bconclusion\s+(?:is\s+)?(?:then\s+)?not\b", re.IGNORECASE)
 MARKS = r"v(?=\()|[\s.,;:()\[\]{}\"'“”`*_$\\•–—✅✔✓☑-]|\d+[.)]\s|\\(?:begin|end)\{\w+\}|\\q?quad\b"
 BEFORE = re.compile(
@@ -60,7 +60,7 @@ BETWEEN = re.compile(
     rf"(?:(?:is|are|(?:can|may)\s+be)\s+)?{EITHER}|[&∧]|\\(?:wedge|land)\b|\b(?:and|while|whereas|but|with|also|set|let|assign)\b)*\Z",
     re.IGNORECASE,
 )
-"""What may stand before the first value, and what between values, which are left out as \\0."""
+"""What may precede the first value, and what may separate values, which are replaced by \\0."""
 REASON_AFTER = re.compile(
     rf"(?: ?(?:=>|->|→|⇒))?[\s,.;:!()*_`$–—-](?:(?:where|and|then|so|with)\s+)?"
     rf"(?:because|since|as|which|so\s+that|making|makes?|gives?|refutes?|satisf\w+|"
@@ -70,7 +70,7 @@ REASON_AFTER = re.compile(
     r"(?:an)?other|i\s+hope)",
     re.IGNORECASE,
 )
-"""How a reason for an assignment begins."""
+"""The start of a reason for an assignment."""
 NONE = re.compile(
     rf"""(?:
       none(?:\s+exists?)? | null | n/?a(?!\w) | impossible | it\s+is\s+impossible
@@ -92,14 +92,14 @@ class Values:
 
     assignment: dict[str, bool]
     stated: bool = False
-    """Whether the words around the values let them stand."""
+    """Whether the text around the values asserts them."""
     contradictory: bool = False
     """Whether a variable is given two values, or not as many values as there are variables."""
 
 
 @lru_cache(maxsize=256)
 def patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Match values that are given to some of these names, and one of the names alone."""
+    """Compile patterns for values of these names, and for a single name."""
     name = "|".join(re.escape(n).replace(r"\ ", r"\s+") for n in sorted(names, key=len)[::-1])
     several = rf"(?:{name})(?:{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+|=\s*){OPEN}(?:{name})(?!\w))*"
     values = re.compile(
@@ -144,7 +144,7 @@ def read_values(text: str, item: Item) -> Values:
 
 
 def split_reason(text: str, item: Item) -> tuple[str, str]:
-    """Split a text where a reason begins that follows the first value in it."""
+    """Split a text at the start of a reason after its first value."""
     pattern, _ = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
     first = pattern.search(text)
     reason = first and REASON_AFTER.search(text, first.end())
@@ -152,7 +152,7 @@ def split_reason(text: str, item: Item) -> tuple[str, str]:
 
 
 def read_assignment(text: str, after: str, item: Item) -> Values:
-    """Read the assignment that an answer gives: that of its first line, if it is complete there."""
+    """Read the assignment of an answer, from its first line if it is complete there."""
     _, one = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
     text = without_tables(plain(text)).strip()
     first, _, others = text.partition("\n")
@@ -181,7 +181,7 @@ TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
 
 
 def without_tables(text: str) -> str:
-    """Write the values of a table as a list: rows of a name and a value, or a row under its names.
+    """Convert tables to lists of values: rows of a name and a value, or one row below the names.
 
     >>> without_tables("| p | q |\\n|---|---|\\n| T | F |")
     'p = T, q = F'
@@ -190,7 +190,7 @@ def without_tables(text: str) -> str:
 
 
 def table_as_list(table: str) -> str:
-    """Write a table as a list of values; as it is, if it is of another shape."""
+    """Convert a table to a list of values; return it unchanged if it has another shape."""
     rows = [[cell.strip() for cell in row.strip(" \t|").split("|")] for row in table.splitlines()]
     if len(rows) < 3 or any(cell.strip(" :-") for cell in rows[1]):
         return table
@@ -203,7 +203,7 @@ def table_as_list(table: str) -> str:
 
 
 def says_none(text: str, after: str = "") -> bool:
-    """Whether a text says that there is no such assignment, and nothing after takes it back."""
+    """Whether a text says that there is no such assignment, and does not take that back."""
     for part in endings(plain(text)):
         match = NONE.match(part, len(part) - len(part.lstrip(START)))
         if not match:

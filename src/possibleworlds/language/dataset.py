@@ -1,4 +1,4 @@
-"""`tasks`: a sequence of items with a seed and a size.
+"""`tasks`: a reproducible sequence of items.
 
 >>> item = tasks("decide", variables=(2, 3), operators=(1, 4), seed=1)[0]
 >>> item.kind, item.answer in ("yes", "no")
@@ -17,7 +17,7 @@ from possibleworlds.data.generation import as_bounds
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.language.item import KINDS, Item, Kind
 from possibleworlds.language.problems import (
-    MOST_VARIABLES_OF_SEVERAL,
+    MAX_VARIABLES_OF_SEVERAL,
     SOURCES,
     Problem,
     problems,
@@ -38,42 +38,42 @@ LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
 )
 """A curriculum: sizes from a first exercise to those of the paper's test (hard)."""
 MAX_ITEMS = 10_000_000
-"""Of a sequence, which is in memory."""
+"""The largest size of a sequence, which is kept in memory."""
 RANGES = {
     "premises": (1, 10),
     "shots": (0, 16),
     "min_operators": (0, 30),
     "seed": (0, 2**62),
 }
-"""The values that settings may have."""
+"""The allowed range of each setting."""
 WORDS_OF_ITEM, WORDS_OF_EXAMPLES, EXAMPLES = 1, 2, 3
-"""What random numbers are for: the words of an item, those of the examples, the examples."""
+"""Streams of random numbers: for the words of an item, those of the examples, the examples."""
 
 
 @dataclass(frozen=True)
 class TaskSettings:
-    """What items are like; the same settings and seed give the same items."""
+    """Settings of the items; the same settings and seed give the same items."""
 
     kind: Kind = "decide"
     source: str = "fourtuples"
-    """`fourtuples` with sizes of one's own, or a kind of test set with its sizes (SOURCES)."""
+    """`fourtuples` with custom sizes, or a kind of test set with its sizes (SOURCES)."""
     variables: tuple[int, int] = (2, 5)
-    """How many different ones an item may use, at least and at most."""
+    """The fewest and most distinct variables that an item may use."""
     operators: tuple[int, int] = (1, 6)
-    """Of each premise and of the conclusion, at least and at most."""
+    """The fewest and most operators of each premise and of the conclusion."""
     premises: int = 1
     min_operators: int = 2
-    """How many operators a conclusion of the model's own must have."""
+    """The fewest operators of a conclusion that the model states, for *conclude*."""
     style: Style = "unicode"
     vocabulary: Vocabulary = "letters"
     shots: int = 0
-    """How many solved examples stand before the question."""
+    """The number of solved examples before the question."""
     chain_of_thought: bool = False
-    """Whether the examples are worked out, and the question asks for that."""
+    """Whether the examples show their reasoning, and the question asks for it."""
     seed: int = 0
 
     def validate(self) -> None:
-        """Raise UserError if no item can have these settings."""
+        """Raise UserError if the settings are invalid."""
         if self.kind not in KINDS:
             raise UserError(f"no task called {quoted(self.kind)}; there are {', '.join(KINDS)}")
         if self.source not in SOURCES:
@@ -90,32 +90,32 @@ class TaskSettings:
         split_of_source(self.source, self.variables, self.operators).validate()
         if self.premises > 1 and self.source != "fourtuples":
             raise UserError("several premises need the source 'fourtuples'")
-        if self.premises > 1 and self.variables[1] > MOST_VARIABLES_OF_SEVERAL:
-            raise UserError(f"several premises have at most {MOST_VARIABLES_OF_SEVERAL} variables")
+        if self.premises > 1 and self.variables[1] > MAX_VARIABLES_OF_SEVERAL:
+            raise UserError(f"several premises have at most {MAX_VARIABLES_OF_SEVERAL} variables")
         Wording.draw(np.random.default_rng(0), (), self.style, self.vocabulary)
 
     def problems(self) -> Iterator[Problem]:
-        """Make problems with these settings."""
-        made = problems(self.source, self.variables, self.operators, self.premises, self.seed)
+        """Generate problems with these settings."""
+        generated = problems(self.source, self.variables, self.operators, self.premises, self.seed)
         if self.kind != "conclude":
-            return made
+            return generated
         return (
             problem
-            for problem in made
+            for problem in generated
             if problem.label
             and problem.conclusion.operators >= self.min_operators
             and problem.conclusion not in problem.premises
         )
 
     def item(self, problem: Problem, rng: np.random.Generator) -> Item:
-        """Put a problem into words."""
+        """Make an item from a problem."""
         return make_item(problem, self.kind, rng, self.style, self.vocabulary, self.min_operators)
 
 
 def tasks(
     kind: Kind = "decide", *, size: int = 100, level: int | None = None, **settings: Any
 ) -> "Tasks":
-    """Make a sequence of `size` items.
+    """Generate a sequence of `size` items.
 
     `settings` are the fields of `TaskSettings`; `level` sets variables and operators by the
     curriculum `LEVELS`.
@@ -164,7 +164,7 @@ class Tasks(Sequence[Item]):
 
     @cached_property
     def examples(self) -> list[str]:
-        """The solved examples: small, of both labels in turns."""
+        """The solved examples: small ones, with alternating labels."""
         settings = self.settings
         small = replace(
             settings,

@@ -1,8 +1,7 @@
-r"""Reading a yes or a no: "Yes", "No, it does not follow", "The argument is valid", "A ⊭ B".
+r"""Read a yes or a no: "Yes", "No, it does not follow", "The argument is valid", "A ⊭ B".
 
-Only sentences of this small grammar are read, and reasons that may follow them: a text that says
-anything else is no decision, since words alone do not tell "it follows" from "few think that it
-follows".
+Only sentences of this small grammar, possibly followed by reasons, count as a decision, since
+single words cannot tell "it follows" from "few think that it follows".
 """
 
 import re
@@ -41,7 +40,7 @@ REFUTING = (
     r"\s+(?:in\s+which|where|that\s+makes?|making|such\s+that)\b(?:(?!\b(?:but|may|might|know)\b)"
     r"[^.;?\n])*)?"
 )
-"""What a case does that refutes an argument."""
+"""What is said of a case that refutes an argument."""
 YES = re.compile(
     rf"""[✅✔✓☑]?\s*(?:
       (?:yes\s+)?{SUBJECT}\s+{ADVERBS}(?:does\s+)?{ADVERBS}(?:follows?|holds?){SOURCE}
@@ -79,7 +78,7 @@ NO = re.compile(
 )
 START = " ∴\t\r\n*_`\"'“‘«([{<$.,:#\\-–"
 EDGE = " \t\r\n*_`\"'“”‘’«»()[]{}<>$.!,:;#\\∎□■✅✔✓☑"
-"""What may stand before an answer, and what after it."""
+"""Characters that may precede an answer, and that may follow it."""
 SEPARATOR = re.compile(
     r"[\s*_`\"'”’)\]}>$\\]*(?:[.,;:!(\[–—-]+[\s*_`\"'(“$\\]*(?:(?:and|so|thus|therefore|hence|i\.e\.)\b"
     r"[,\s]*)*|(?:and|so|thus|therefore|hence)\b[,\s]*|(?=because\b|since\b|by\b))",
@@ -91,14 +90,14 @@ REASON = re.compile(
     r"justification|note|premises?|conclusion|qed)\b|q\.e\.d\.",
     re.IGNORECASE,
 )
-"""How a reason on the same line begins."""
+"""The start of a reason on the same line."""
 CASE_IN_POINT = re.compile(
     r"(?:when|if|for|with|take|consider|let|under|in|an?|one|some|setting|assigning|"
     r"countermodel|counterexample|at|given|suppose|assuming|where)\b|e\.g\."
     r"|[A-Za-z]\w*\s*(?:=|:|is\b|,|→|↦)",
     re.IGNORECASE,
 )
-"""How a reason for a no may begin as well; a yes in one case is no yes."""
+"""More ways to start a reason for a no; a yes in one case is not a yes."""
 CONTRARY = {
     True: re.compile(
         rf"{NEGATION}\s+(?:\w+\s+)?(?:follow|entail|hold|imply)|\bnot\s+(?:\w+\s+)?(?:valid|entailed)|"
@@ -112,10 +111,10 @@ CONTRARY = {
         re.IGNORECASE,
     ),
 }
-"""What a reply cannot say after a yes, and after a no, without taking it back."""
+"""Statements that take back an earlier yes, or an earlier no."""
 NO_COUNTERMODEL = re.compile(rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}", re.IGNORECASE)
 OFFER = re.compile(r"(?:\A|(?<=[.!\n]))[^.!?\n]*\?\s*\Z")
-"""A last question, such as whether to explain more."""
+"""A closing question, such as whether to explain more."""
 VERDICT = re.compile(
     r"\A\W*(?:final|verdict|result|decision|conclusion)\b[^:\n]{0,20}:", re.IGNORECASE
 )
@@ -124,11 +123,11 @@ OPENING = re.compile(
     r"this\s+is\s+because)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A first line that decides, and reasons for it to the end."""
+"""A first line that decides, followed only by reasons."""
 
 
 def read_statement(text: str) -> tuple[bool | None, str]:
-    """Read the decision that a text begins with, and give the rest; None if it is not one.
+    """Read the decision that a text starts with, and return the rest; None if there is none.
 
     >>> read_statement("No, it does not follow: take p = true.")
     (False, 'take p = true.')
@@ -152,7 +151,7 @@ def read_statement(text: str) -> tuple[bool | None, str]:
 
 
 def read_decision(text: str, after: str = "") -> bool | None:
-    """Read a yes or a no; None where a text says neither, or both, or hedges, or takes it back."""
+    """Read a yes or a no; None if a text says neither, says both, hedges, or takes it back."""
     text = text.replace("*", "").replace("_", "")
     if (word := text.lstrip(START).rstrip(EDGE).lower()) in ("yes", "no"):
         decision, rest = word == "yes", ""
@@ -167,12 +166,12 @@ def read_decision(text: str, after: str = "") -> bool | None:
 
 
 def is_reason(text: str, decision: bool) -> bool:
-    """Whether a text on the same line gives the reason for a decision."""
+    """Whether a text on the same line is a reason for a decision."""
     return bool(REASON.match(text) or (not decision and CASE_IN_POINT.match(text)))
 
 
 def stands(decision: bool, rest: str) -> bool:
-    """Whether what a reply says after its decision lets it stand."""
+    """Whether the text after a decision does not contradict it."""
     if RETRACTION.search(rest):
         return False
     contrary = NO_COUNTERMODEL.sub(" ", rest) if decision else rest
@@ -186,7 +185,7 @@ def stands(decision: bool, rest: str) -> bool:
 
 
 def read_end(reply: str) -> bool | None:
-    """Read the decision that a reply ends with: in its last line or the last sentence of it."""
+    """Read the decision in the last line of a reply, or in the last sentence of that line."""
     lines = (line for line in reversed(reply.splitlines()) if line.strip(" `*_\t"))
     for text in endings(next(lines, "")[-1000:]):
         if (decision := read_decision(text)) is not None:
@@ -195,13 +194,13 @@ def read_end(reply: str) -> bool | None:
 
 
 def read_opening(reply: str) -> bool | None:
-    """Read the decision that a reply begins with, where nothing but an explanation follows it."""
+    """Read the decision in the first line of a reply, if only an explanation follows."""
     opening = OPENING.match(plain(reply))
     return read_decision(opening[1], opening[2]) if opening else None
 
 
 def endings(line: str) -> Iterator[str]:
-    """Give a line, its last sentence, and what each of them leads to.
+    """Yield a line, its last sentence, and the conclusion of each.
 
     >>> list(endings("All are true, so it follows."))
     ['All are true, so it follows.', ' it follows.']
@@ -217,11 +216,11 @@ LEADS = re.compile(
     r"\b(?:conclusion|verdict|result|decision|answer)\b[\s*_]*[:,][\s*_]*\Z",
     re.IGNORECASE,
 )
-"""What leads to a decision that is not marked as the answer."""
+"""Words that introduce a decision that is not marked as the answer."""
 
 
 def sentences(line: str) -> Iterator[str]:
-    """Give a line, and its last sentence."""
+    """Yield a line, and its last sentence."""
     yield line
     ends = [end.end() for end in SENTENCE_END.finditer(line) if end.end() < len(line)]
     if ends:
@@ -229,7 +228,7 @@ def sentences(line: str) -> Iterator[str]:
 
 
 def starts(text: str) -> Iterator[int]:
-    """Find where the decision may begin: at the start, or after a word that leads to it."""
+    """Yield where a decision may start: at the beginning, or after a word that introduces it."""
     yield 0
     for end in list(CLAUSE_END.finditer(text))[-8:]:
         yield end.end()

@@ -5,8 +5,8 @@ Three kinds of item:
 - *decide*: does the conclusion follow from the premises, yes or no?
 - *refute*: give a truth assignment that makes the premises true and the conclusion false, or say
   that there is none.
-- *conclude*: state a formula of at least so many operators that follows from the premises, is none
-  of them, and no tautology.
+- *conclude*: state a formula with a minimum number of operators that follows from the premises, and
+  is neither one of them nor a tautology.
 
 The premises of an item are always satisfiable, and half of the items of *decide* and *refute* are
 entailments.
@@ -27,22 +27,22 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Item:
-    """A question, an answer to it, and all that is needed to score a reply."""
+    """A question with its answer, and everything needed to score a reply."""
 
     kind: Kind
     premises: tuple[Formula, ...]
     conclusion: Formula | None
-    """What is asked about; None for *conclude*."""
+    """The conclusion in question; None for *conclude*."""
     label: bool
     """Whether the conclusion follows; True for *conclude*."""
     min_operators: int
-    """How many operators a conclusion of one's own must have; 0 but for *conclude*."""
+    """The fewest operators of a stated conclusion; 0 except for *conclude*."""
     wording: Wording
     prompt: str
     answer: str
-    """A reply that scores."""
+    """A right answer."""
     group: int = 0
-    """Items of one number come from one 4-tuple; a stricter score asks for all of them."""
+    """Items with the same number come from one 4-tuple; `all_four` scores them together."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Item:
         return conjunction(formulas).variables
 
     def to_json(self) -> dict[str, Any]:
-        """Describe the item by plain values."""
+        """Convert the item to JSON values."""
         ascii_text = [to_text(formula, "ascii") for formula in self.premises]
         return {
             "kind": self.kind,
@@ -68,7 +68,7 @@ class Item:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Item":
-        """Make the item that plain values describe."""
+        """Make an item from the output of `to_json`."""
         try:
             conclusion = values["conclusion"]
             if values["kind"] not in KINDS:

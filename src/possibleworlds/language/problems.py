@@ -1,7 +1,7 @@
-"""Where the problems behind items come from: pairs of the generator, with premises to spare.
+"""The problems behind items: generated pairs, with one premise or several.
 
-Problems are made from 4-tuples (section 2), so that neither the premises nor the conclusion alone
-tells whether the one follows from the other, and no premises contradict each other.
+Problems come from 4-tuples (section 2), so that neither the premises nor the conclusion alone gives
+away the label, and no premises contradict each other.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from possibleworlds.logic.truth import truth_table
 
 GROUPS_AT_ONCE = 8
 FRUITLESS_DRAWS = 50
-"""After so many blocks of groups without a new problem there are no more to be found."""
+"""After this many blocks without a new problem, the search for more ends."""
 
 
 @dataclass(frozen=True)
@@ -32,28 +32,28 @@ class Problem:
     conclusion: Formula
     label: bool
     group: int
-    """Problems of one number come from one 4-tuple, or are a pair with a mutated conclusion."""
+    """Problems with the same number come from one 4-tuple, or from one mutated pair."""
 
 
 SOURCES = ("fourtuples", "validate", "easy", "hard", "big", "massive", "exam", "giant", "sat")
-"""Sizes of one's own, or those of a kind of test set."""
+"""`fourtuples` has custom sizes, the others those of a kind of test set."""
 KINDS_OF_SET = {
     **{split.name.removeprefix("test_"): split for split in PRESETS["paper"]},
     **{name: replace(FREE[name], name=name) for name in ("giant", "sat")},
 }
 ROWS_AT_ONCE = 64
-"""Rows are made in blocks like those of a split of this many rows."""
-MOST_VARIABLES_OF_SEVERAL = 10
-"""Several premises are put together by whole truth tables."""
+"""Rows are generated in blocks like those of a split of this many rows."""
+MAX_VARIABLES_OF_SEVERAL = 10
+"""Sets of several premises are found by whole truth tables, which limits their variables."""
 
 Unit = list[tuple[tuple[str, ...], str, bool]]
-"""Rows that stay together: premises and conclusion in reverse Polish order, and the label."""
+"""Rows that stay together: premises and conclusion in reverse Polish notation, and the label."""
 
 
 def problems(
     source: str, variables: tuple[int, int], operators: tuple[int, int], premises: int, seed: int
 ) -> Iterator[Problem]:
-    """Make problems without end, or as many as there are; no two are equal up to renaming."""
+    """Generate problems, endlessly or until there are no more; no two are equal up to renaming."""
     split = split_of_source(source, variables, operators)
     split.validate()
     known: set[int] = set()
@@ -85,36 +85,36 @@ def problems(
 
 
 def split_of_source(source: str, variables: tuple[int, int], operators: tuple[int, int]) -> Split:
-    """Name the settings of the rows of a source."""
+    """Return the settings of the rows of a source."""
     if source == "fourtuples":
         return Split("fourtuples", ROWS_AT_ONCE, variables, operators)
     return replace(KINDS_OF_SET[source], rows=ROWS_AT_ONCE)
 
 
 def joined(rpns: tuple[str, ...]) -> str:
-    """Join formulas by ∧, in reverse Polish order."""
+    """Join formulas in reverse Polish notation by ∧."""
     return rpns[0] + "".join(f"{rpn}&" for rpn in rpns[1:])
 
 
 def several_premises(
     rng: np.random.Generator, variables: tuple[int, int], operators: tuple[int, int], premises: int
 ) -> list[Unit]:
-    """Make 4-tuples of sets of premises P1, P2 and conclusions B1, B2, where P1 entails B1 alone
-    and P2 entails B2 alone."""
+    """Generate 4-tuples of premise sets P1, P2 and conclusions B1, B2: P1 entails B1 but not B2,
+    and P2 entails B2 but not B1."""
     units: list[Unit] = []
     for group in sample_groups(rng, GROUPS_AT_ONCE, variables, operators):
         half = len(group.formulas) // 2
         formulas = [Formula(tuple(rpn)) for rpn in group.formulas]
         names = variables_of(*(f.rpn for f in formulas))
         tables = [truth_table(formula, names) for formula in formulas]
-        everywhere = (1 << (1 << len(names))) - 1
+        all_rows = (1 << (1 << len(names))) - 1
         sets = [rng.choice(half, premises, replace=False).tolist() for _ in range(half)]
         worlds = [reduce(and_, (tables[i] for i in chosen)) for chosen in sets]
         waiting: list[tuple[int, int]] = []
         used: set[int] = set()
         for i, true in enumerate(worlds):
             for j in rng.permutation(np.arange(half, 2 * half)).tolist():
-                if j in used or not true or tables[j] == everywhere or true & ~tables[j]:
+                if j in used or not true or tables[j] == all_rows or true & ~tables[j]:
                     continue
                 match = next(
                     (

@@ -1,4 +1,4 @@
-"""Items in words: the question, the answer, and how one gets from the one to the other."""
+"""The text of items: question, answer, and the reasoning from one to the other."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ CONNECTIVES_IN_SYMBOLS = {
 
 
 def sentence(text: str, style: Style) -> str:
-    """Write a formula as it stands on a line of its own."""
+    """Format a formula for a line of its own."""
     if style == "latex":
         return f"${text}$"
     if style != "words" or " " not in text:
@@ -50,7 +50,7 @@ def make_item(
     vocabulary: Vocabulary = "letters",
     min_operators: int = 0,
 ) -> Item:
-    """Put a problem into words."""
+    """Make an item from a problem."""
     formulas = [*problem.premises, problem.conclusion]
     wording = Wording.draw(rng, conjunction(formulas).variables, style, vocabulary)
     item = Item(
@@ -68,7 +68,7 @@ def make_item(
 
 
 def prompt(item: Item) -> str:
-    """Ask the question of an item."""
+    """Write the prompt of an item."""
     wording, several = item.wording, len(item.premises) > 1
     written = [sentence(wording.write(f), wording.style) for f in item.premises]
     if several:
@@ -95,12 +95,12 @@ def prompt(item: Item) -> str:
 
 
 def assignment_in_words(assignment: dict[str, bool], wording: Wording) -> str:
-    """Write an assignment as a reply would."""
+    """Write an assignment as in a reply."""
     return ", ".join(f"{wording.name(v)} = {str(x).lower()}" for v, x in assignment.items())
 
 
 def answer(problem: Problem, kind: Kind, wording: Wording) -> str:
-    """Give an answer that scores."""
+    """Write a right answer."""
     if kind == "conclude":
         return wording.write(problem.conclusion)
     if kind == "decide":
@@ -110,7 +110,7 @@ def answer(problem: Problem, kind: Kind, wording: Wording) -> str:
 
 
 def explain(item: Item, conclusion: Formula) -> str:
-    """Work an item out: the case that refutes it, or all cases in which the premises are true."""
+    """Explain the answer: a case that refutes it, or all cases in which the premises are true."""
     wording = item.wording
     premises = conjunction(item.premises)
     refuting = countermodel(premises, conclusion)

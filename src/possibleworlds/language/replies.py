@@ -1,11 +1,10 @@
-r"""Where the answer of a reply in free text is, and whether the rest of the reply lets it stand.
+r"""Find the answer in a reply in free text, and check that the rest of the reply does not deny it.
 
-A place in the reply is *marked* as its answer by `Answer: …`, "the answer is …", `\boxed{…}`,
-`<answer>…</answer>` or a JSON object with the key "answer"; the last such place counts. Words that
-lead up to it may only be those of `LEAD_WORDS`, after reasons that end in a comma: "Since p, the
-answer is yes" states an answer; "It is false that the answer is yes" and "Wrong answer: yes" do
-not. Words are allowed rather than forbidden because there is no end to the ways to deny, quote,
-suppose or doubt something.
+An answer is *marked* by `Answer: …`, "the answer is …", `\boxed{…}`, `<answer>…</answer>` or a JSON
+object with the key "answer"; the last mark counts. It may only be introduced by `LEAD_WORDS`, after
+reasons that end in a comma: "Since p, the answer is yes" states an answer; "It is false that the
+answer is yes" and "Wrong answer: yes" do not. Words are allowed rather than forbidden because there
+are endless ways to deny, quote, suppose or doubt something.
 """
 
 import json
@@ -17,11 +16,11 @@ from itertools import islice
 from typing import Any
 
 MAX_REPLY = 20_000
-"""Only so many characters at the end of a reply are looked at."""
+"""How many characters at the end of a reply are read."""
 MAX_PLACES = 200
-"""Places tried, from the end on, where an answer may be marked."""
+"""How many possible marks of an answer are tried, from the end."""
 MAX_OBJECTS = 20
-"""Braces tried as the beginning of a JSON object."""
+"""How many braces are tried as the start of a JSON object."""
 KEYS = ("answer", "final_answer", "final answer")
 KEY = re.compile(r"answer[\"']\s*:", re.IGNORECASE)
 PYTHON_DICT = re.compile(
@@ -39,7 +38,7 @@ class Answer:
     after: str = ""
     """The lines that follow."""
     marked: bool = True
-    """Whether it is marked as the answer, and not only the end of the reply."""
+    """Whether it is marked as the answer, not only the end of the reply."""
     nested: bool = False
     """Whether it is an object within a JSON object, such as an assignment."""
 
@@ -54,7 +53,7 @@ MARK = re.compile(
 ANSWERED = re.compile(
     rf"(?:{MARK.pattern})[\s*_]*(?:\\text\{{)?(?:yes|no|true|false|none)\b", re.IGNORECASE
 )
-"""An answer that stands before another one in the same sentence."""
+"""An answer that precedes another one in the same sentence."""
 QUOTES = "\"'`“”‘’«»"
 SENTENCE_END = re.compile(r"[.!?…][\"'”’)*_]*\s+|\n")
 LEAD_WORDS = re.compile(
@@ -93,14 +92,14 @@ RETRACTION = re.compile(
 )
 END = re.compile(r"[\s$\\)\]}*_`\"'”’.!]*(?:\Z|[.,;:(–—-]|because\b|since\b)", re.IGNORECASE)
 NEXT_QUESTION = re.compile(r"(\banswer\s*:[^\n]*)\n\s*\nPremises?:", re.IGNORECASE)
-"""A model that goes on after its answer, with questions of its own and answers to them."""
+"""A model that continues after its answer, with more questions and answers."""
 THINKING = re.compile(r"<(think(?:ing)?|thought)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 THOUGHT = re.compile(r"</(?:think(?:ing)?|thought)>|<\|channel\|>final<\|message\|>", re.IGNORECASE)
 TEXT = re.compile(
     r"\\(?:text|mathrm|mathbf|textbf|textit|texttt|mathtt|mathsf|operatorname)\s*\{([^{}]*)\}"
 )
 DISPLAY = re.compile(r"(?:\$\$|\\\[)\s*\n\s*")
-"""How a formula on lines of its own begins."""
+"""The start of a displayed formula."""
 END_OF_MESSAGE = re.compile(r"(?:\s*(?:</s>|<\|[\w-]{1,30}\|>|<(?:end_of_turn|eos)>))+\s*\Z")
 WRAPPERS = (
     (re.compile(r"</?(?:b|i|em|strong|br)\s*/?>", re.IGNORECASE), " "),
@@ -113,17 +112,17 @@ WRAPPERS = (
         r"\1",
     ),
 )
-"""Tags of HTML, and "Answer:" within what marks an answer already."""
+"""HTML tags, and "Answer:" within another mark of an answer."""
 
 
 def spoken(reply: str) -> str:
-    """Take the end of a reply, without what it thought to itself."""
+    """Return the end of a reply, without its hidden reasoning."""
     if "<th" in reply.lower():
         reply = THINKING.sub(" ", reply)
-    reply = reply[-MAX_REPLY:].replace("\ufe0f", "")  # which makes ✔ an emoji
+    reply = reply[-MAX_REPLY:].replace("\ufe0f", "")  # it turns ✔ into an emoji
     if "\nPremise" in reply and (question := NEXT_QUESTION.search(reply)):
         reply = reply[: question.end(1)]
-    if "</th" in reply or "<|" in reply:  # a chat template may have opened it
+    if "</th" in reply or "<|" in reply:  # a chat template may contain the opening tag
         reply = THOUGHT.split(reply)[-1]
     reply = reply[:-100] + END_OF_MESSAGE.sub("", reply[-100:])
     if "<" in reply or "oxed" in reply:
@@ -133,7 +132,7 @@ def spoken(reply: str) -> str:
 
 
 def marked_answer(reply: str, paragraph: bool) -> Answer | None:
-    """Find the part of a reply that is marked as its answer; the text is empty if it is denied.
+    """Find the part of a reply that is marked as its answer; its text is empty if it is denied.
 
     An answer ends with its line or, in a `paragraph`, with an empty line.
     """
@@ -144,9 +143,9 @@ def marked_answer(reply: str, paragraph: bool) -> Answer | None:
 
 
 def places(reply: str) -> Iterator[int]:
-    """Find where `answer` or `boxed` stands, last first."""
+    """Yield the positions of `answer` and `boxed`, last first."""
     lowered = reply.lower()
-    if len(lowered) != len(reply):  # letters that grow in lower case would shift all places
+    if len(lowered) != len(reply):  # letters that are longer in lower case would shift positions
         lowered = reply
     place = len(lowered)
     while (place := max(lowered.rfind("answer", 0, place), lowered.rfind("boxed", 0, place))) >= 0:
@@ -154,7 +153,7 @@ def places(reply: str) -> Iterator[int]:
 
 
 def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
-    """Read the answer that is marked at a place, if one is."""
+    """Read the answer that is marked at a position, if any."""
     before, mark = reply[place - 1 : place] if place else "", MARK.match(reply, place)
     if not mark:
         return answer_in_object(reply, place)
@@ -176,14 +175,14 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
         answer = Answer(text, line, after)
     else:
         rest = reply[start:].lstrip()
-        while rest.startswith("```"):  # the answer in a fenced block of its own
+        while rest.startswith("```"):  # the answer is in a fenced block
             rest = rest.partition("\n")[2].replace("```", " ", 1).lstrip()
         if display := DISPLAY.match(rest):
             rest = rest[display.end() :]
         text, _, after = rest.partition("\n\n" if paragraph else "\n")
         answer = Answer(text, after=after)
         if lead[-1:] and lead[-1:] in QUOTES and lead[-1:] != "`":
-            # A quoted answer is the reply's own only where the quotation is all there is.
+            # A quoted answer counts only if the sentence is nothing but the quotation.
             if lead.strip(QUOTES + "*_ ") or text.rstrip(".*_ ")[-1:] not in QUOTES:
                 return Answer("")
             lead, answer = "", Answer(text.rstrip(".*_ ")[:-1], after=after)
@@ -194,7 +193,7 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
 
 
 def lead_at(reply: str, place: int) -> str:
-    """Take the words of a sentence before a place in it."""
+    """Return the words of a sentence before a position in it."""
     window = reply[max(0, place - 400) : place]
     start = 0
     for end in SENTENCE_END.finditer(window):
@@ -203,7 +202,7 @@ def lead_at(reply: str, place: int) -> str:
 
 
 def states(lead: str) -> bool:
-    """Whether words that lead to an answer state it, and do not deny, doubt or suppose it.
+    """Whether the words before an answer assert it, and do not deny, doubt or suppose it.
 
     >>> states("So the final "), states("Since p is false, the "), states("Not the ")
     (True, True, False)
@@ -223,7 +222,7 @@ def states(lead: str) -> bool:
 
 
 def ends_answer(line: str) -> bool:
-    """Whether the rest of a line after `\\boxed{…}` is punctuation, or begins a reason."""
+    """Whether the rest of a line after `\\boxed{…}` is punctuation, or starts a reason."""
     return bool(END.match(line))
 
 
@@ -249,27 +248,22 @@ def answer_in_object(reply: str, place: int) -> Answer | None:
     if isinstance(answer, bool):
         answer = "yes" if answer else "no"
     if isinstance(answer, ObjectPairs):
-        told = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in answer)
-        return Answer(f"{{{told}}}", after=reply[end:].strip("` \n"), nested=True)
+        entries = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in answer)
+        return Answer(f"{{{entries}}}", after=reply[end:].strip("` \n"), nested=True)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return Answer(text, after=reply[end:].strip("` \n"))
 
 
 class ObjectPairs(list[tuple[str, Any]]):
-    """The keys and values of a JSON object, with those that are repeated."""
+    """The keys and values of a JSON object, including repeated keys."""
 
 
-def to_pairs(pairs: list[tuple[str, Any]]) -> ObjectPairs:
-    """Keep what a JSON object says twice."""
-    return ObjectPairs(pairs)
+DECODER = json.JSONDecoder(object_pairs_hook=ObjectPairs, strict=False)
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=to_pairs, strict=False)
-
-
-@lru_cache(maxsize=2 * MAX_OBJECTS)  # the next place tries almost the same braces
+@lru_cache(maxsize=2 * MAX_OBJECTS)  # the next position tries almost the same braces
 def decode_object(reply: str, start: int) -> tuple[ObjectPairs | None, int]:
-    """Decode the JSON object that begins at a brace, and say where it ends."""
+    """Decode the JSON object that starts at a brace, and return its end."""
     try:
         value, end = DECODER.raw_decode(reply, start)
     except (ValueError, RecursionError):
@@ -278,7 +272,7 @@ def decode_object(reply: str, start: int) -> tuple[ObjectPairs | None, int]:
 
 
 def closing(text: str, start: int) -> int:
-    """Find the brace that closes the one before `start`; the end of the text where none does."""
+    """Find the brace that closes the one before `start`, or the end of the text."""
     depth = 1
     for place in range(start, len(text)):
         if text[place] == "{":
@@ -291,5 +285,5 @@ def closing(text: str, start: int) -> int:
 
 
 def plain(text: str) -> str:
-    """Undo what LaTeX and typography do to words."""
+    """Remove LaTeX text commands and typographic apostrophes."""
     return TEXT.sub(r" \1 ", text.replace("’", "'")) if "\\" in text or "’" in text else text

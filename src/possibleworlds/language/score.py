@@ -1,11 +1,11 @@
-r"""Scoring a reply: find the answer in free text, then check it exactly.
+r"""Score a reply: find the answer in free text, then check it exactly.
 
-A reply is *right*, *wrong* or *unreadable*. Where it says two things at once, hedges, takes its
-answer back or gives none, it is unreadable rather than right by luck: no reply scores that does not
-state the right answer. What counts as the answer, first of these that there is:
+A reply is *right*, *wrong* or *unreadable*. A reply that contradicts itself, hedges, takes its
+answer back or gives none is unreadable rather than right by luck: only a reply that states the
+right answer scores. The answer is the first of these that the reply contains:
 
 1. the last of `Answer: …`, `\boxed{…}`, `<answer>…</answer>` and JSON with the key "answer";
-2. the last text in **bold**, where nothing but punctuation follows it;
+2. the last text in **bold**, if only punctuation follows it;
 3. the last line.
 
 An assignment is checked by evaluating the formulas in it, a conclusion by deciding the entailment.
@@ -43,12 +43,12 @@ from possibleworlds.logic.formula import Formula, conjunction
 Verdict = Literal["right", "wrong", "unreadable"]
 
 MAX_CONCLUSION = 2_000
-"""A longer conclusion, in symbols, is refused: it would only cost time to decide."""
+"""The most symbols of a conclusion; a longer one would only cost time to decide."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """What became of a reply."""
+    """The verdict on a reply."""
 
     verdict: Verdict
     answer: str
@@ -58,7 +58,7 @@ class Score:
 
     @property
     def value(self) -> float:
-        """The reward: 1 for a right answer, 0 for all others."""
+        """The reward: 1 for a right answer, else 0."""
         return float(self.verdict == "right")
 
 
@@ -77,17 +77,17 @@ BOLD_AT_END = re.compile(r"\*\*([^*\n]+)\*\*[\s.!)\]]*\Z")
 
 
 def end_of(reply: str, paragraph: bool) -> Answer:
-    """Take the end of a reply that marks no answer: its last bold text, paragraph or line."""
+    """Return the end of a reply that marks no answer: its last bold text, paragraph or line."""
     if (bold := BOLD_AT_END.search(reply[-200:])) and states(lead_at(reply, reply.rfind(bold[0]))):
         return Answer(bold[1])
-    if paragraph:  # an assignment may go on for some lines
+    if paragraph:  # an assignment may span several lines
         return Answer(reply.rpartition("\n\n")[2])
     lines = (line for line in reversed(reply.splitlines()) if line.strip(" `*_\t"))
     return Answer(next(lines, ""))
 
 
 def without_statements(text: str, item: Item) -> str:
-    """Leave out the statements of an item, in which "wrong" or "no" decide nothing."""
+    """Replace the statements of an item, in which words like "wrong" or "no" do not count."""
     for statement in item.wording.statements.values():
         text = re.sub(re.escape(statement), "p", text, flags=re.IGNORECASE)
     return text
@@ -128,7 +128,7 @@ def score_decision(reply: str, item: Item) -> Score:
 
 
 def score_refutation(reply: str, item: Item) -> Score:
-    """Score an assignment, or the word that there is none."""
+    """Score an assignment, or the statement that there is none."""
     reply = spoken(reply)
     answer = marked_answer(reply, paragraph=True) or end_of(reply, paragraph=True)
     after = f"{answer.line}\n{answer.after}"
@@ -151,7 +151,7 @@ def score_refutation(reply: str, item: Item) -> Score:
 
 
 def refutes(assignment: dict[str, bool], item: Item) -> bool:
-    """Whether every way to complete an assignment makes the premises true, the conclusion false."""
+    """Whether all completions of an assignment make the premises true, the conclusion false."""
     assert item.conclusion is not None
     refuting = conjunction(item.premises) & ~item.conclusion
     missing = [v for v in refuting.variables if v not in assignment]
@@ -165,7 +165,7 @@ def refutes(assignment: dict[str, bool], item: Item) -> bool:
     return bool(literals) and entails(conjunction(literals), refuting)
 
 
-# A conclusion of one's own
+# A stated conclusion
 
 
 INTRODUCED = re.compile(
@@ -177,11 +177,11 @@ CONCLUSION_REASON = re.compile(
     r"(?:[,;.–—]|(?=\())\s*(?:\(\s*)?(?:since|because|as|which|this|it\s+follows|follows|from|by)\b",
     re.IGNORECASE,
 )
-"""What stands before a conclusion, around it in LaTeX, and how a reason for it begins."""
+"""Text before a conclusion, around it in LaTeX, and at the start of a reason for it."""
 
 
 def read_conclusion(text: str, item: Item) -> Formula | None:
-    """Read a formula, with or without what is usually written around it."""
+    """Parse a formula, with or without the text that usually surrounds it."""
     text = WRAPPED.sub("", INTRODUCED.sub("", plain(text).strip("`*$ \t\n✅✔✓☑")))
     candidates = [text, text.rstrip("."), text.strip("\"'")]
     reason = CONCLUSION_REASON.search(text)
@@ -198,7 +198,7 @@ def read_conclusion(text: str, item: Item) -> Formula | None:
 
 
 def score_conclusion(reply: str, item: Item) -> Score:
-    """Score a conclusion: long enough, new, no tautology, and entailed by the premises."""
+    """Score a conclusion: long enough, no premise, no tautology, and entailed by the premises."""
     reply = spoken(reply)
     answer = marked_answer(reply, paragraph=False) or end_of(reply, paragraph=False)
     text = answer.text
@@ -225,9 +225,9 @@ def score_conclusion(reply: str, item: Item) -> Score:
 
 
 def all_four(results: Iterable[tuple[Hashable, float]]) -> float:
-    """Compute how often all items of a 4-tuple, or of a mutated pair, are right.
+    """Compute the fraction of 4-tuples, or of mutated pairs, with all items right.
 
-    A result is the number of an item's group, and its score.
+    A result is the group of an item and its score.
 
     >>> all_four([(0, 1.0), (0, 1.0), (1, 1.0), (1, 0.0)])
     0.5

@@ -1,7 +1,7 @@
-"""Formulas as a language model reads them: in symbols, or in English that can be read back.
+"""Formulas as a language model reads them: in symbols, or in unambiguous English.
 
-In words every connective opens with a word of its own, so that no bracket is needed and no
-sentence can be read in two ways:
+In words, every connective starts with its own word, so that sentences need no brackets, have only
+one reading, and can be parsed:
 
     ~x       it is not the case that x
     x & y    both x and y
@@ -102,7 +102,7 @@ STATEMENTS: dict[str, tuple[str, ...]] = {"everyday": EVERYDAY, "nonsense": NONS
 
 @dataclass(frozen=True)
 class Wording:
-    """A way to write formulas, and what each variable is called in it."""
+    """A notation for formulas, and the name of each variable in it."""
 
     style: Style = "unicode"
     statements: Mapping[str, str] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Wording:
         style: Style = "unicode",
         vocabulary: Vocabulary = "letters",
     ) -> "Wording":
-        """Choose a statement at random for each variable."""
+        """Draw a random statement for each variable."""
         if style not in STYLES:
             raise UserError(f"no style called {quoted(style)}; there are {', '.join(STYLES)}")
         if vocabulary not in VOCABULARIES:
@@ -133,7 +133,7 @@ class Wording:
         return cls(style, {v: statements[i] for v, i in zip(names, order, strict=False)})
 
     def name(self, variable: str) -> str:
-        """Name a variable."""
+        """Return the name of a variable."""
         return self.statements.get(variable, variable)
 
     def write(self, formula: Formula) -> str:
@@ -154,7 +154,7 @@ class Wording:
         return stack[0]
 
     def read(self, text: str) -> Formula:
-        """Read a formula, in words where this wording has them, else in any way of writing."""
+        """Parse a formula, in the words of this wording or in any notation."""
         if self.style != "words":
             return parse(text)
         try:
@@ -166,7 +166,7 @@ class Wording:
 
     @cached_property
     def _token(self) -> re.Pattern[str]:
-        """Match the next piece of a sentence: a connective's word, or a statement."""
+        """Match the next token of a sentence: a word of a connective, or a statement."""
         pieces = {piece.strip() for parts in CONNECTIVES.values() for piece in parts} - {""}
         names = [re.escape(name) for name in sorted(self.statements.values(), key=len)[::-1]]
         atom = "|".join(names) if names else r"[A-Za-z]\w*'*"
@@ -180,11 +180,11 @@ class Wording:
 
     @cached_property
     def _variables(self) -> dict[str, str]:
-        """Find a variable by its statement in lower case."""
+        """The variable of each statement in lower case."""
         return {statement.lower(): variable for variable, statement in self.statements.items()}
 
     def _tokens(self, text: str) -> Iterator[tuple[str, str, int]]:
-        """Split a sentence into (kind, text in normal form, place)."""
+        """Split a sentence into tokens (kind, normalised text, position)."""
         place = 0
         sentence = text.rstrip().rstrip(".").rstrip()
         while place < len(sentence):
@@ -196,9 +196,9 @@ class Wording:
         yield "end", "", len(sentence)
 
     def _read_words(self, text: str) -> Iterator[str]:
-        """Read a sentence into reverse Polish order, one token of look-ahead and a stack."""
+        """Parse a sentence into reverse Polish notation, with one token of look-ahead."""
         openers = {parts[0].strip(): symbol for symbol, parts in CONNECTIVES.items()}
-        # What is still expected: pieces of text to be met, and operators to be written.
+        # What is still expected: tokens to read, and operators to write.
         expected: list[tuple[str, str]] = [("end", ""), ("formula", "")]
         tokens = self._tokens(text)
         kind, token, place = next(tokens)
@@ -226,7 +226,7 @@ class Wording:
 
 
 class UnreadableWordsError(Exception):
-    """A sentence that is not made of our words, and where it stops being so."""
+    """A sentence that cannot be parsed, with the position of the first wrong token."""
 
     def __init__(self, place: int) -> None:
         super().__init__(place)

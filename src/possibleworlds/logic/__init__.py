@@ -1,4 +1,4 @@
-"""What a formula is and means."""
+"""The syntax and semantics of formulas."""
 
 from possibleworlds.logic.alpha import alpha_equivalent
 from possibleworlds.logic.entailment import countermodel, entails, equivalent

@@ -1,7 +1,7 @@
 """The symbols of formulas: operators, constants, and the 30 symbols of the data with their codes.
 
-A formula of the data is text in reverse Polish notation, one character a symbol, or an array of
-the symbols' codes:
+A formula of the data is text in reverse Polish notation, one character per symbol, or an array of
+codes:
 
 >>> encode("pq&").tolist()
 [19, 20, 1]
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # what only parses and decides formulas does not wait for numpy
+if TYPE_CHECKING:  # parsing and deciding formulas does not load numpy
     import numpy as np
     from numpy.typing import NDArray
 
@@ -23,7 +23,7 @@ ARITY = {NOT: 1, AND: 2, OR: 2, IMPLIES: 2, IFF: 2}
 CONSTANTS = (TRUE, FALSE)
 
 OPERATORS = (NOT, AND, OR, IMPLIES)
-"""The operators of the paper, which are all that the data and the networks know."""
+"""The operators of the paper, the only ones of the data and the networks."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 """The variables of the data."""
 SYMBOLS = (*OPERATORS, *LETTERS)

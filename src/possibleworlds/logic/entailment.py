@@ -1,4 +1,4 @@
-"""Does A entail B? A truth table for few variables; else a cheap try to refute, then MiniSat."""
+"""Decide entailment: by truth table for few variables, else by random rows and then MiniSat."""
 
 from collections.abc import Sequence
 from random import Random
@@ -12,13 +12,13 @@ from possibleworlds.logic.truth import random_columns, refuting_bits, table_colu
 
 Premises = Formula | str | Sequence[Formula | str]
 """One premise or several; in a text, commas separate them."""
-TABLE_PAYS = 12
-"""Up to this many variables a truth table is faster than a solver."""
+MAX_TABLE_VARIABLES = 12
+"""Up to this many variables, a truth table is faster than a solver."""
 RANDOM_ROWS = 1024
 
 
 def read_sequent(a: Premises, b: Formula | str | None) -> tuple[list[Formula], Formula]:
-    """Read premises and conclusion, in two arguments or in one text like "p, p -> q |= q".
+    """Parse premises and conclusion, from two arguments or one text such as "p, p -> q |= q".
 
     >>> read_sequent("p, p -> q", "q") == read_sequent(["p", "p -> q"], "q")
     True
@@ -40,7 +40,7 @@ def countermodel(
     solver: str | None = None,
     timeout: float | None = None,
 ) -> dict[str, bool] | None:
-    """Find an assignment that makes A true and B false; None where A entails B.
+    """Find an assignment that makes A true and B false; None if A entails B.
 
     With a timeout in seconds, UndecidedError is raised if that takes longer.
 
@@ -60,7 +60,7 @@ def countermodel(
     if solver is not None:
         return find_model([(a, True), (b, False)], solver)
     variables = variables_of(a.rpn, b.rpn)
-    if len(variables) <= TABLE_PAYS:
+    if len(variables) <= MAX_TABLE_VARIABLES:
         columns = dict(zip(variables, table_columns(len(variables)), strict=True))
         rows = 1 << len(variables)
     else:
@@ -69,7 +69,7 @@ def countermodel(
     if refuting := refuting_bits(a.rpn, b.rpn, columns, (1 << rows) - 1):
         row = (refuting & -refuting).bit_length() - 1
         return {v: bool(columns[v] >> row & 1) for v in variables}
-    if len(variables) <= TABLE_PAYS:
+    if len(variables) <= MAX_TABLE_VARIABLES:
         return None
     return find_model([(a, True), (b, False)], DEFAULT_SOLVER)
 
@@ -80,7 +80,7 @@ def entails(
     solver: str | None = None,
     timeout: float | None = None,
 ) -> bool:
-    """Whether B is true wherever A is; decided by `solver` alone where one is named.
+    """Whether B is true wherever A is; decided by `solver` alone if one is named.
 
     A is one premise or several, and a text may hold both sides:
 

@@ -1,8 +1,8 @@
-"""What a formula is.
+"""Formulas as immutable values.
 
-A formula is held as its reverse Polish notation, a flat tuple of symbols: `(p & q) > r` is
-`p q & r >`. There is no recursion anywhere, so depth is no limit; equality, hashing and pickling
-are those of a tuple; a sub-formula is a slice; and every evaluation is one pass with a stack.
+A formula is stored in reverse Polish notation, as a flat tuple of symbols: `(p & q) > r` is
+`p q & r >`. No function is recursive, so depth is unlimited; equality, hashing and pickling are
+those of a tuple; a subformula is a slice; and every evaluation is one pass with a stack.
 """
 
 import re
@@ -23,7 +23,7 @@ from possibleworlds.logic.alphabet import (
 )
 
 WORDS = ("true", "false", "not", "and", "or", "xor", "implies", "iff")
-"""Words of the language, in small letters or in capitals, which are no names of variables."""
+"""Reserved words, in lower or upper case, which cannot be names of variables."""
 NAME = re.compile(rf"(?!(?:{'|'.join((*WORDS, *map(str.upper, WORDS)))})$)[^\W\d]\w*'*")
 MAX_REWRITTEN_LENGTH = 1_000_000
 
@@ -54,7 +54,7 @@ class Formula:
 
     @classmethod
     def variable(cls, name: str) -> "Formula":
-        """The formula that is one variable."""
+        """Make a formula that is a single variable."""
         return cls((name,))
 
     def __invert__(self) -> "Formula":
@@ -101,7 +101,7 @@ class Formula:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables, in the order in which they first occur."""
+        """The variables, in order of first occurrence."""
         return variables_of(self.rpn)
 
     @property
@@ -116,7 +116,7 @@ class Formula:
 
     @property
     def children(self) -> tuple["Formula", ...]:
-        """The immediate sub-formulas: none, one or two."""
+        """The immediate subformulas: none, one or two."""
         arity = ARITY.get(self.root, 0)
         if arity == 0:
             return ()
@@ -126,7 +126,7 @@ class Formula:
         return Formula(self.rpn[:split]), Formula(self.rpn[split:-1])
 
     def subformulas(self) -> Iterator["Formula"]:
-        """Every occurrence of a sub-formula, arguments before what they are arguments of."""
+        """Yield every occurrence of a subformula, arguments before their operators."""
         for end, start in enumerate(spans(self.rpn)):
             yield Formula(self.rpn[start : end + 1])
 
@@ -179,7 +179,7 @@ class Formula:
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
-    """Join formulas by ∧, from the left; none of them are ⊤.
+    """Join formulas by ∧, from the left; the empty conjunction is ⊤.
 
     >>> conjunction(map(Formula.variable, "pqr")).rpn
     ('p', 'q', '&', 'r', '&')
@@ -191,13 +191,13 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
 
 
 def variables_of(*rpns: Sequence[str]) -> tuple[str, ...]:
-    """List the variables of several formulas in the order in which they first occur."""
+    """List the variables of formulas in order of first occurrence."""
     symbols = dict.fromkeys(s for rpn in rpns for s in rpn)
     return tuple(s for s in symbols if s not in ARITY and s not in CONSTANTS)
 
 
 def spans(rpn: Sequence[str], arities: Mapping[str, int] = ARITY) -> list[int]:
-    """Find where the sub-formula that ends at each place starts.
+    """Find the start of the subformula that ends at each position.
 
     >>> spans("pq&r>")
     [0, 1, 0, 3, 0]
@@ -215,7 +215,7 @@ def spans(rpn: Sequence[str], arities: Mapping[str, int] = ARITY) -> list[int]:
 
 
 def levels(rpn: Sequence[str]) -> list[int]:
-    """Compute the depth of each place in the syntax tree; the root has depth 0.
+    """Compute the depth of each symbol in the syntax tree; the root has depth 0.
 
     >>> levels("pq&r>")
     [2, 2, 1, 1, 0]

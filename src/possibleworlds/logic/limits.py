@@ -1,6 +1,6 @@
-"""Exact answers within a time: the work is done by a process of its own, which can be ended.
+"""Exact answers within a time limit, in a separate process that can be killed.
 
-A solver runs in C and hears of no timer of Python, so nothing less ends every one of them.
+A solver runs in C and cannot be interrupted from Python, so no other way stops all of them.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 from possibleworlds.errors import UndecidedError, UserError, quoted
 
 STARTUP_SECONDS = 60.0
-"""How long the process may take to begin, on a busy machine; its time starts after that."""
+"""How long the process may take to start on a busy machine, before its time limit begins."""
 
 
 def check_timeout(timeout: float | None) -> None:
@@ -27,10 +27,15 @@ def check_timeout(timeout: float | None) -> None:
 
 
 def run_limited(function: str, arguments: list[Any], timeout: float) -> Any:
-    """Call a function of this package elsewhere; raise UndecidedError if it takes too long."""
+    """Call a function in a separate process; raise UndecidedError if it takes too long."""
     code = "from possibleworlds.logic.limits import serve; serve()"
     child = subprocess.Popen(
-        [sys.executable, "-P", "-c", code],  # no modules of the current folder, whosever it is
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            code,
+        ],  # no modules from the current folder, which may not be trusted
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -57,12 +62,12 @@ def run_limited(function: str, arguments: list[Any], timeout: float) -> Any:
 
 
 def serve() -> None:
-    """Read a request from standard input, and write the answer: the other end of `run_limited`."""
+    """Read a request from standard input and write the reply: the child of `run_limited`."""
     from possibleworlds.logic import entailment, truth
 
     function, arguments, timeout = json.loads(sys.stdin.buffer.readline())
     if hasattr(signal, "setitimer"):
-        # By default the alarm ends the process, also within a solver, and also without a parent.
+        # By default the alarm ends the process, also within a solver or without a parent.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, timeout)

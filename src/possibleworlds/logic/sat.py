@@ -45,11 +45,11 @@ def tseitin(*asserted: tuple[Formula, bool]) -> tuple[list[list[int]], dict[str,
 def find_model(
     asserted: Iterable[tuple[Formula, bool]], solver: str = DEFAULT_SOLVER
 ) -> dict[str, bool] | None:
-    """Find an assignment that gives each formula its truth value; None where there is none."""
+    """Find an assignment that gives each formula its truth value; None if there is none."""
     from pysat.solvers import Solver, SolverNames
 
     if solver != DEFAULT_SOLVER:
-        # CryptoMiniSat is a package of its own, which python-sat only asserts to be there.
+        # CryptoMiniSat is a separate package, which python-sat only asserts to be installed.
         groups = {key: names for key, names in vars(SolverNames).items() if key != "cryptosat"}
         if not any(solver in names for key, names in groups.items() if not key.startswith("_")):
             raise UserError(f"python-sat has no solver called {solver!r}")

@@ -1,9 +1,9 @@
-"""Text to formula and back, in linear time and without recursion.
+"""Parse and format formulas, in linear time and without recursion.
 
-Four ways of writing are printed and read: the published form of the data sets `~((p&q))`,
-ordinary ASCII `~(p & q)`, Unicode `¬(p ∧ q)` and LaTeX `\\neg (p \\wedge q)`. Reading takes any
-mixture of them, and words, with the usual precedence: ¬, ∧, ⊕, ∨, → and ← , ↔; → and ↔ associate to
-the right. Two operators are read but no part of formulas: p ⊕ q is ¬(p ↔ q), and p ← q is q → p.
+There are four notations: the published format of the data sets `~((p&q))`, ordinary ASCII
+`~(p & q)`, Unicode `¬(p ∧ q)` and LaTeX `\\neg (p \\wedge q)`. The parser accepts any mixture of
+them, and words, with the usual precedence: ¬, ∧, ⊕, ∨, → and ← , ↔; → and ↔ associate to the right.
+Two more operators are rewritten: p ⊕ q as ¬(p ↔ q), and p ← q as q → p.
 """
 
 import re
@@ -49,7 +49,7 @@ SHORT = 1000
 
 
 class FormulaError(UserError, ValueError):
-    """A text that is not a formula, with a caret under the place where it goes wrong."""
+    """A syntax error in a formula, with a caret under its position."""
 
     def __init__(self, problem: str, text: str, place: int) -> None:
         start = max(0, place - SHOWN_AROUND_ERROR)
@@ -62,11 +62,11 @@ class FormulaError(UserError, ValueError):
 
 
 MAX_CHARACTERS = 4_000_000
-"""The length of a formula that is read, which takes some seconds and about 500 MB."""
+"""The longest formula that is parsed, which takes a few seconds and about 500 MB."""
 
 
 def tokens(text: str) -> Iterator[tuple[str, int]]:
-    """Split a text into symbols, each with its place."""
+    """Split a text into symbols with their positions."""
     for match in TOKEN.finditer(text):
         kind, token, place = match.lastgroup, match.group(), match.start()
         if kind == "space":
@@ -85,7 +85,7 @@ def tokens(text: str) -> Iterator[tuple[str, int]]:
 
 
 def parse(text: str | Formula) -> Formula:
-    """Read a formula written in any of the known ways."""
+    """Parse a formula in any notation."""
     if isinstance(text, Formula):
         return text
     if not isinstance(text, str):
@@ -139,7 +139,7 @@ def expand(rpn: Sequence[str]) -> list[str]:
     """
     arity = dict.fromkeys(BINDING, 2) | {NOT: 1}
     starts = spans(rpn, arity)
-    out: list[str] = []  # from the end to the beginning
+    out: list[str] = []  # in reverse order
     todo = [len(rpn) - 1]
     while todo:
         place = todo.pop()
@@ -158,11 +158,11 @@ TURNSTILE = re.compile(
     r"\|/?=|\|-|[⊨⊭⊢⊬∴]"
     r"|(?:\\not\s*)?\\(?:models|n?vDash|n?vdash|therefore)(?![A-Za-z])"
 )
-PREMISE_SEPARATOR = re.compile(r"(?<!\\)[,;\n]")  # those after a backslash are spaces of LaTeX
+PREMISE_SEPARATOR = re.compile(r"(?<!\\)[,;\n]")  # after a backslash they are LaTeX spaces
 
 
 def parse_premises(text: str) -> list[Formula]:
-    """Read formulas that commas separate.
+    """Parse formulas separated by commas.
 
     >>> [str(formula) for formula in parse_premises("p, p -> q")]
     ['p', 'p → q']
@@ -171,7 +171,7 @@ def parse_premises(text: str) -> list[Formula]:
 
 
 def parse_sequent(text: str) -> tuple[list[Formula], Formula]:
-    """Read premises and conclusion, with a turnstile between them.
+    """Parse premises and conclusion with a turnstile between them.
 
     >>> premises, conclusion = parse_sequent("p, p -> q |= q")
     >>> [str(formula) for formula in premises], str(conclusion)
@@ -184,7 +184,7 @@ def parse_sequent(text: str) -> tuple[list[Formula], Formula]:
 
 
 def to_text(formula: Formula | str, style: Notation = "unicode") -> str:
-    """Write a formula in one of four styles: unicode, ascii, latex or published.
+    """Format a formula in one of four styles: unicode, ascii, latex or published.
 
     >>> to_text("~(p & q) -> r", "published")
     '(~((p&q))>r)'
@@ -200,9 +200,9 @@ def to_text(formula: Formula | str, style: Notation = "unicode") -> str:
 
 
 def to_published(rpn: Sequence[str]) -> str:
-    """Write a formula in reverse Polish notation in the form of the published data sets."""
+    """Convert reverse Polish notation to the format of the published data sets."""
     if len(rpn) <= SHORT and IFF not in rpn:
-        # Several times as fast as what follows, but quadratic in the depth of the formula.
+        # Several times as fast as the general case, but quadratic in the depth of the formula.
         stack: list[str] = []
         for symbol in rpn:
             if symbol == NOT:
@@ -214,7 +214,7 @@ def to_published(rpn: Sequence[str]) -> str:
                 stack.append(symbol)
         return stack[0]
     out: list[str] = []
-    waiting: list[str] = []  # what stands to the left, innermost last
+    waiting: list[str] = []  # text to the left, innermost last
     for symbol in reversed(rpn):
         if symbol == NOT:
             out.append(")")
@@ -234,7 +234,7 @@ def to_published(rpn: Sequence[str]) -> str:
 
 
 def latex_name(name: str) -> str:
-    """Write a variable for LaTeX, a long name as one word."""
+    """Format a variable for LaTeX, with a long name as one word."""
     word = name.rstrip("'")
     if len(word) == 1 and word.isalpha():
         return name
@@ -242,7 +242,7 @@ def latex_name(name: str) -> str:
 
 
 def render(rpn: Sequence[str], style: Notation, names: dict[str, str]) -> str:
-    """Write a formula in reverse Polish notation with few brackets, from its end on."""
+    """Format a formula in reverse Polish notation with few brackets, from its end."""
     brackets, signs = layout(style)
     out: list[str] = []
     waiting: list[tuple[str, str]] = []
@@ -292,7 +292,7 @@ def layout(style: Notation) -> tuple[dict[tuple[str, str], tuple[str, str]], dic
 
 
 def needs_brackets(symbol: str, parent: str, side: str) -> bool:
-    """Whether an operator would be read otherwise without brackets, as an argument of another."""
+    """Whether an operator needs brackets as an argument of another."""
     if not parent or symbol == NOT:
         return False
     if symbol == parent:

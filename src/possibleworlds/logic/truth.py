@@ -1,8 +1,8 @@
 """Truth tables as bit sets.
 
-The value of a formula in many assignments at once is one Python integer, a bit for each; ¬ ∧ ∨ →
+The values of a formula under many assignments are one Python integer, with a bit for each; ¬ ∧ ∨ →
 are then single operations on integers. A whole truth table, a sample of its rows and a single
-assignment differ only in the columns that the variables start with.
+assignment differ only in the columns of the variables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,19 @@ from possibleworlds.logic.limits import check_timeout, run_limited
 from possibleworlds.logic.syntax import parse, to_text
 
 TABLE_VARIABLES = 20
-"""The truth table of this many variables is worked out in one piece (128 KiB a column)."""
+"""The most variables of a truth table that is computed in one piece (128 KiB per column)."""
 COUNTED_VARIABLES = 30
-"""Counting models beyond this many variables is refused rather than left to run for hours."""
+"""The most variables for which models are counted, which would otherwise take hours."""
 
 
 COUNTED_SYMBOLS = 1 << 42
-"""The same for rows of the truth table times symbols of the formula: about 10 s of one core."""
+"""The same for truth-table rows times symbols of the formula: about 10 s on one core."""
 TABLE_BYTES = 256 << 20
-"""The memory that the values of sub-formulas may take together."""
+"""The memory for the values of all subformulas together."""
 
 
 def stack_depth(rpn: Sequence[str]) -> int:
-    """Count the values that the evaluation of a formula keeps at a time, at most.
+    """Count the most values that the evaluation of a formula keeps at a time.
 
     >>> stack_depth("pqr&|"), stack_depth("pq|r&")
     (3, 2)
@@ -91,14 +91,14 @@ def table_columns(count: int) -> tuple[int, ...]:
     everywhere = (1 << rows) - 1
     return tuple(
         # 2^j zeros and 2^j ones, repeated: `everywhere` divided by a block of 2^(j + 1) ones has a
-        # one where each block begins.
+        # one where each block starts.
         everywhere // ((1 << (1 << (j + 1))) - 1) * (((1 << (1 << j)) - 1) << (1 << j))
         for j in range(count)
     )
 
 
 def truth_table(formula: Formula | str, variables: tuple[str, ...] | None = None) -> int:
-    """Compute the bit set of true rows, over the formula's variables or those given."""
+    """Compute the bit set of true rows, over the formula's variables or those passed."""
     formula = parse(formula)
     names = formula.variables if variables is None else variables
     if len(names) > TABLE_VARIABLES:
@@ -119,7 +119,7 @@ def sample_refuting_bits(rng: Random, a: Sequence[str], b: Sequence[str], rows: 
 
 
 def count_models(formula: Formula | str, timeout: float | None = None) -> int:
-    """Count the assignments to the formula's own variables that make it true.
+    """Count the assignments to the variables of a formula that make it true.
 
     With a timeout in seconds, UndecidedError is raised if that takes longer.
     """
@@ -137,10 +137,10 @@ def count_models(formula: Formula | str, timeout: float | None = None) -> int:
 
 
 def count_rows(formula: Formula | str) -> int:
-    """Count the true rows of a formula's truth table, however long that takes."""
+    """Count the true rows of a formula's truth table, without any limit."""
     formula = parse(formula)
     names = formula.variables
-    # The stack of values is bounded in memory: a deeper one takes fewer rows of the table at once.
+    # To bound the memory of the stack, deeper formulas are evaluated on fewer rows at once.
     in_one_piece = TABLE_VARIABLES
     while in_one_piece and stack_depth(formula.rpn) << in_one_piece > 8 * TABLE_BYTES:
         in_one_piece -= 1

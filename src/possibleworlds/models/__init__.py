@@ -31,7 +31,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs torch when it is first used, so that names can be listed without."""
+    """Import names that need torch on first use, so that networks can be listed without it."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
@@ -41,7 +41,7 @@ class CallableModule(ModuleType):
     """This module, which lists the networks when it is called: `possibleworlds.models()`."""
 
     def __call__(self) -> ModelTable:
-        """List the networks: names, what each is, where it is from.
+        """List the networks, with their names, summaries and citations.
 
         >>> import possibleworlds as pw
         >>> for model in pw.models()[:2]:

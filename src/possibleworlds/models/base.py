@@ -1,4 +1,4 @@
-"""What every network has in common, and what its file declares about it."""
+"""The base class of all networks, and the options of an evaluation."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,62 +11,62 @@ from possibleworlds.errors import UserError
 from possibleworlds.models.batch import Batch
 
 MAX_SEARCH = 10**12
-"""The largest number of worlds, or of steps, that a network can be evaluated with."""
+"""The largest number of worlds or steps that a network can be evaluated with."""
 
 LEARNING_GRID: dict[str, list[Any]] = {
     "learning_rate": [1e-5, 1e-4, 1e-3],
     "batch_size": [64, 128],
     "permute_symbols": [False, True],
 }
-"""What the paper searches for every network (section 4)."""
+"""The part of the paper's grid that all networks share (section 4)."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a network evaluates a batch; what is None is the network's own setting."""
+    """How a network evaluates a batch; None stands for the network's own setting."""
 
     worlds: int | None = None
     """The number of worlds of a PossibleWorldNet."""
     steps: int | None = None
     """The number of gradient steps of guided worlds."""
     budget: int | None = None
-    """The number of worlds that a pair may be evaluated in by the search of guided worlds."""
+    """The number of worlds that the search of guided worlds may visit for a pair."""
     share_budget: bool = False
-    """Whether what refuted pairs leave of their budget goes to the other pairs of the batch."""
+    """Whether the other pairs of the batch may use the budget that refuted pairs leave."""
     first_world: int = 0
-    """The number of worlds of an earlier evaluation, which are not drawn again."""
+    """The number of worlds that were evaluated before, which are not drawn again."""
     progress: float = 1.0
-    """The fraction of training that is done, for networks that change on the way."""
+    """The fraction of training that is done, for networks that change during training."""
 
 
 DEFAULT_OPTIONS = Options()
 
 
 class Model(nn.Module, ABC):
-    """A network that receives pairs of formulas and estimates the probability that A entails B."""
+    """A network that predicts the probability that A entails B for pairs of formulas."""
 
     name: ClassVar[str]
-    """What users type. A class of this folder that has a name is listed (registry.py)."""
+    """The name that users type. Classes of this folder with a name are listed (registry.py)."""
     summary: ClassVar[str] = ""
-    """What the network is, in one line."""
+    """A one-line description."""
     citation: ClassVar[str] = ""
-    """Where it comes from: authors, year, title."""
+    """The source: authors, year, title."""
     settings_class: ClassVar[type]
     """A frozen dataclass whose fields are the network's own settings, each with a default."""
     training_defaults: ClassVar[dict[str, Any]] = {}
-    """Settings of the training (training/settings.py) that suit this network better."""
+    """Training settings (training/settings.py) with other defaults for this network."""
     search_space: ClassVar[dict[str, list[Any]]] = LEARNING_GRID
-    """The values of the paper's grid for each setting, of the network or of its training."""
+    """The paper's grid: values for settings of the network and of its training."""
     search_share: ClassVar[float] = 1.0
-    """The share of a search budget, relative to other networks; 0 where none is searched for."""
+    """The share of a search budget, relative to other networks; 0 for no search."""
     published: ClassVar[dict[str, float]] = {}
-    """Percent right on each published split, of a paper other than Evans et al. (paper.py)."""
+    """Accuracy in percent on each published split, from a paper other than Evans et al."""
     may_be_zero: ClassVar[frozenset[str]] = frozenset()
     """The integer settings that may be 0; the others are at least 1."""
     has_worlds: ClassVar[bool] = False
-    """Whether the network evaluates pairs in worlds, whose number `Options.worlds` changes."""
+    """Whether the network evaluates pairs in worlds, whose number `Options.worlds` sets."""
     has_steps: ClassVar[bool] = False
-    """Whether these worlds move, as far as `Options.steps` or `Options.budget` allow."""
+    """Whether its worlds move, within `Options.steps` or `Options.budget`."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Model(nn.Module, ABC):
 
     @classmethod
     def engine(cls, device: str) -> str:  # noqa: ARG003
-        """Name what computes the network on a device; a run goes on with the same one only."""
+        """Name the engine for a device; a run can only be resumed with the same one."""
         return "torch"
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Model(nn.Module, ABC):
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
 
     def log_probs(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Tensor:  # noqa: ARG002
-        """Compute what `forward` does, with options for the networks that have any."""
+        """Compute the same as `forward`, with options for networks that support them."""
         log_probs: Tensor = self(batch)
         return log_probs
 

@@ -1,11 +1,11 @@
-"""A batch of pairs of formulas, which is what every network receives.
+"""A batch of pairs of formulas, the input of every network.
 
-A network picks the view that it needs; each is computed when it is first used:
+A network uses the view that it needs, which is computed on first use:
 
 - `symbol_frequencies`, for bags of words;
 - `sequences`, `joined` and `side_by_side`, for networks that read text;
 - `calls`, `pair_nodes`, `messages` and `private_messages`, for networks that follow the trees, and
-  `plan` and `private_plan`, for the same by the kernel in C.
+  `plan` and `private_plan`, for the same in the native kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from possibleworlds.models.trees.native import Plan
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs of trees; a tree is a formula under a renaming of variables, and kept only once.
+    """Pairs of trees; a tree is a formula with renamed variables, and is stored only once.
 
     >>> from possibleworlds.logic.alphabet import encode
     >>> forest = Forest(encode("pq&p"), np.array([0, 3, 4]))  # p & q, and p
@@ -37,7 +37,7 @@ class Batch:
 
     forest: Forest
     formula: Ints  # of each tree
-    renaming: Ints  # [trees, 26]: the variable to put in the place of a, b, ...
+    renaming: Ints  # (trees, 26): the variables that replace a, b, ...
     left: Tensor  # of each pair: which tree
     right: Tensor
     device: Device = "cpu"
@@ -52,7 +52,7 @@ class Batch:
         group: Ints | None = None,
         device: Device = "cpu",
     ) -> Batch:
-        """Make a batch of pairs of formulas, the i-th one's symbols by permutations[group[i]]."""
+        """Make a batch of pairs of formulas, with pair i permuted by permutations[group[i]]."""
         if permutations is None:
             permutations = np.arange(N_VARIABLES)[None]
         if group is None:
@@ -67,14 +67,14 @@ class Batch:
     def of_four_tuples(
         cls, forest: Forest, formulas: Ints, permutations: Ints, device: Device = "cpu"
     ) -> Batch:
-        """Make a batch of the four pairs of each A1, A2, B1, B2; [units, 4], and [units, 26]."""
+        """Make a batch of 4-tuples A1, A2, B1, B2, (units, 4), and permutations, (units, 26)."""
         left, right = _sides_of_four_tuples(len(formulas), device)
         renaming = np.repeat(permutations, 4, axis=0)
         return cls(forest, formulas.ravel(), renaming, left, right, device)
 
     @cached_property
     def symbol_frequencies(self) -> Tensor:
-        """The relative frequency of each symbol in each tree, [trees, 30]."""
+        """The relative frequency of each symbol in each tree, (trees, 30)."""
         frequencies = torch.from_numpy(self.forest.symbol_frequencies[self.formula])
         variables = frequencies[:, N_OPERATORS:]
         renaming = torch.from_numpy(self.renaming.astype(np.int64))
@@ -95,7 +95,7 @@ class Batch:
 
     @cached_property
     def side_by_side(self) -> tuple[Sequences, Tensor]:
-        """Each pair as one sequence A B, and which positions are those of B."""
+        """Each pair as one sequence A B, and a mask of the positions of B."""
         symbols, lengths = self._symbols_of(self._both_sides)
         sequences = pad(symbols, lengths[0::2] + lengths[1::2], self.device)
         first = torch.from_numpy(lengths[0::2]).to(self.device)[:, None]
@@ -103,12 +103,12 @@ class Batch:
         return sequences, (positions >= first) & sequences.present
 
     def select(self, pairs: Tensor) -> Batch:
-        """Make a batch of some of the pairs."""
+        """Make a batch of selected pairs."""
         return replace(self, left=self.left[pairs], right=self.right[pairs])
 
     @property
     def balanced(self) -> Batch:
-        """The same pairs with runs of one operator as balanced trees."""
+        """The same pairs, with chains of one operator as balanced trees."""
         return replace(self, forest=self.forest.balanced)
 
     @cached_property
@@ -119,11 +119,11 @@ class Batch:
 
     @property
     def _both_sides(self) -> Ints:
-        """The trees of A and B of each pair, in turns."""
+        """The trees of A and B of each pair, alternating."""
         return torch.stack((self.left, self.right), 1).flatten().cpu().numpy()
 
     def _symbols_of(self, trees: Ints) -> tuple[Ints, Ints]:
-        """Concatenate the sequences of some trees, and return their lengths."""
+        """Concatenate the sequences of trees, and return their lengths."""
         texts, formula = self.forest.texts, self.formula[trees]
         first = texts.offsets[formula]
         lengths = texts.offsets[formula + 1] - first
@@ -149,35 +149,35 @@ class Batch:
 
     @cached_property
     def calls(self) -> Calls:
-        """The order of evaluation operator by operator."""
+        """The order of evaluation by operator."""
         return Calls.of(self.nodes, self.device)
 
     @cached_property
     def messages(self) -> Messages:
-        """The order of evaluation by messages, where equal leaves of all trees are the same."""
+        """The order of evaluation by messages, with equal leaves of all trees shared."""
         return Messages.of(self.nodes, np.zeros(len(self.formula), np.int64), self.device)
 
     @cached_property
     def private_messages(self) -> Messages:
-        """The order where only leaves of one pair are the same; trees 2i and 2i + 1 are pair i."""
+        """The same with leaves shared within a pair only; trees 2i and 2i + 1 are pair i."""
         domain = np.arange(2 * len(self.left)) // 2
         return Messages.of(self.pair_nodes, domain, self.device)
 
     @cached_property
     def plan(self) -> Plan:
-        """What `messages` is, for the kernel in C."""
+        """The equivalent of `messages` for the native kernel."""
         return Plan.of(self.forest, self.formula, self.renaming, domain_size=len(self.formula))
 
     @cached_property
     def private_plan(self) -> Plan:
-        """What `private_messages` is, for the kernel in C."""
+        """The equivalent of `private_messages` for the native kernel."""
         trees = self._both_sides
         return Plan.of(self.forest, self.formula[trees], self.renaming[trees], domain_size=2)
 
 
 @cache
 def _sides_of_four_tuples(units: int, device: Device) -> tuple[Tensor, Tensor]:
-    """Return which trees are the sides of each pair, where trees come as A1, A2, B1, B2."""
+    """Return the trees of both sides of each pair, for trees in the order A1, A2, B1, B2."""
     first = torch.arange(0, 4 * units, 4, device=device)[:, None]
     left, right = torch.tensor([[0, 1, 0, 1], [2, 3, 3, 2]], device=device)
     return (first + left).flatten(), (first + right).flatten()

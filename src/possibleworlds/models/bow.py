@@ -14,7 +14,7 @@ from possibleworlds.models.classifier import Classifier
 
 
 class Bow(Model):
-    """What both bags of words have in common."""
+    """The base class of both bags of words."""
 
     search_space: ClassVar[dict[str, list[Any]]] = {**LEARNING_GRID, "size": [32, 64]}
 
@@ -39,15 +39,15 @@ class LinearBowSettings:
     """Sizes of a linear bag of words."""
 
     size: int = 64
-    side: str = "both"  # or "left" or "right": what the classifier receives
+    side: str = "both"  # or "left" or "right": the input of the classifier
 
 
 class LinearBow(Bow):
     """A linear layer on both means, trained with the expected error as its loss.
 
-    The logit is f(A) + g(B), whose sum over the positive rows of a 4-tuple is that over its
-    negative rows. So a convex loss such as cross-entropy is minimal at a logit of 0 everywhere,
-    and the network learns nothing from it; the expected error is not convex.
+    The logit is f(A) + g(B), which has the same sum over the positive and the negative rows of a
+    4-tuple. So a convex loss such as cross-entropy is minimal at a logit of 0 everywhere, and the
+    network learns nothing from it; the expected error is not convex.
     """
 
     name: ClassVar[str] = "linear-bow"

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 
 class Classifier(nn.Module):
-    """MLP(concat(f(A), f(B))), or of one side alone, where a bias of the data would show."""
+    """MLP(concat(f(A), f(B))), or of one side alone, which reveals a bias of the data."""
 
     def __init__(self, inputs: int, size: int, layers: int, side: str = "both") -> None:
-        """Take the size of a formula's encoding, and those of the MLP."""
+        """Build the MLP for encodings of formulas with `inputs` components."""
         super().__init__()
         if side not in ("both", "left", "right"):
             raise ValueError("side must be both, left or right")

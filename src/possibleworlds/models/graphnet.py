@@ -1,9 +1,9 @@
 """A graph network on the directed acyclic graph of a pair.
 
-- Equal subformulas are one node, and so is each variable, whose name the network does not receive.
+- Equal subformulas share a node, and so do the occurrences of a variable; names are not an input.
 - A layer sends messages along every edge in both directions, with weights for each direction and a
   vector for each kind of edge (operator and side), and adds their mean to the state of a node.
-- The state of the pair's root and the mean and maximum over its nodes decide.
+- The state of the pair's root and the mean and maximum over its nodes are classified.
 """
 
 from __future__ import annotations

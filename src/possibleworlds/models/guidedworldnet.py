@@ -1,17 +1,17 @@
 """A PossibleWorldNet that searches for the world that refutes an entailment.
 
-Each pair starts from random worlds of its own. They move down the gradient of
-z = W_f [sat3(w, A), sat3(w, B)] + b_f, which is the lower the more w speaks against "A entails B",
-and the product is taken over the worlds where they arrive. An evaluation takes only a few such
-steps and goes on by tabu search (tabu.py), until a world refutes the entailment or a budget is
-spent; the best world then decides. The search knows no logic, only what the network has learnt; but
-an evaluation first writes runs of one operator as balanced trees (trees/balance.py).
+Each pair starts from its own random worlds. They move down the gradient of
+z = W_f [sat3(w, A), sat3(w, B)] + b_f, which is lower the stronger w is as evidence against
+"A entails B", and the product is taken over the worlds where they arrive. An evaluation takes only
+a few such steps and continues by tabu search (tabu.py), until a world refutes the entailment or a
+budget is spent; the best world then decides. The search knows no logic, only what the network has
+learnt; but an evaluation first balances chains of one operator (trees/balance.py).
 
 Tabu search scores a world by both sides. With z = a + b + b_f, where a is W_f's term of A and b
 that of B, e^a acts as the odds that A is false in w, and e^b as the odds that B is true. Their sum
-are the odds that w does not refute the entailment, so the score is log(e^a + e^b), negative only
-where a and b both are. In z, the one makes up for the other: a search on z moves away from
-countermodels that make B just about false, towards worlds that make both sides ever more false.
+is the odds that w does not refute the entailment, so the score is log(e^a + e^b), negative only if
+both a and b are. In z, one can compensate for the other: a search on z moves away from
+countermodels that make B only just false, towards worlds that make both sides more and more false.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from possibleworlds.models.trees.engine import scores, world_gradients
 
 @dataclass(frozen=True)
 class GuidedWorldNetSettings(PossibleWorldNetSettings):
-    """Sizes of a GuidedWorldNet, and how far its worlds move."""
+    """Sizes of a GuidedWorldNet, and the lengths of its searches."""
 
     worlds: int = 64
     # of tabu search, for each variable of a pair; 0 for gradient steps alone
@@ -45,9 +45,9 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     descent_steps: int = 4  # of the gradient, before tabu search
     steps: int = 24  # T, of the gradient alone
     step_length: float = 0.5
-    unguided_fraction: float = 0.5  # of training, at first, with worlds that do not move
-    # Then each batch has a search of its own, with longer steps than those of an evaluation: worlds
-    # of a kind that training never visits cause false refutations.
+    unguided_fraction: float = 0.5  # the first part of training, with worlds that do not move
+    # Then each batch has its own search, with longer steps than in evaluation: worlds of a kind
+    # that training never visits cause false refutations.
     training_step_length: float = 1.0
     training_steps: int = 12  # uniform from 1 to this
     training_worlds: int = 64  # log-uniform from a quarter of this to this, and fewer where
@@ -98,7 +98,7 @@ class GuidedWorldNet(PossibleWorldNet):
         return super().worlds_per_round(options)
 
     def imagine(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Imagined:
-        """Evaluate each pair in worlds that a search has led to; 0 steps are the plain model."""
+        """Evaluate each pair in the worlds of a search; 0 steps are a PossibleWorldNet."""
         steps = self.settings.steps if options.steps is None else options.steps
         unguided = self.training and options.progress < self.settings.unguided_fraction
         if unguided or (steps == 0 and (self.training or not self.has_tabu_search(options))):
@@ -108,7 +108,7 @@ class GuidedWorldNet(PossibleWorldNet):
             n, steps = self.draw_search()
             return self.search_and_evaluate(batch, self.draw_worlds(pairs, n), steps)
         batch = batch.balanced
-        # All pairs start from the same worlds, so that none depends on the rest of the batch.
+        # All pairs start from the same worlds, so that results do not depend on the batch.
         n = min(self.n_worlds(options), options.budget or self.n_worlds(options))
         worlds = self.draw_worlds(1, n, first_world=options.first_world).expand(pairs, -1, -1)
         if self.has_tabu_search(options):
@@ -136,7 +136,7 @@ class GuidedWorldNet(PossibleWorldNet):
     def evaluator(
         self, batch: Batch, score: Callable[[Batch, Tensor], Tensor]
     ) -> Callable[[Tensor, Tensor], Tensor]:
-        """Return a function that scores worlds of some pairs, and orders their nodes only once."""
+        """Return a function that scores worlds of pairs, whose nodes are ordered only once."""
         part, part_rows = batch, torch.arange(len(batch.left))
 
         def evaluate(rows: Tensor, worlds: Tensor) -> Tensor:
@@ -148,7 +148,7 @@ class GuidedWorldNet(PossibleWorldNet):
         return evaluate
 
     def draw_search(self) -> tuple[int, int]:
-        """Draw the numbers of worlds and of steps for a batch of training."""
+        """Draw the number of worlds and steps for a training batch."""
         s = self.settings
         steps = 1 + int(torch.randint(s.training_steps, ()))
         n = round(s.training_worlds * 4.0 ** -torch.rand(()).item())

@@ -1,4 +1,4 @@
-"""Initialisation of weights, where PyTorch's own does not do."""
+"""Initialisation of weights where PyTorch's default is not suitable."""
 
 import math
 
@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 
 def linear_uniform(*shape: int, fan_in: int) -> Tensor:
-    """Draw weights the way nn.Linear does: uniform within 1 / sqrt(fan_in)."""
+    """Draw weights like nn.Linear: uniform within ±1 / sqrt(fan_in)."""
     return torch.empty(shape).uniform_(-(fan_in**-0.5), fan_in**-0.5)
 
 
 def he_normal(module: nn.Module) -> None:
-    """Give every linear layer and convolution within a module He initialisation and no bias.
+    """Initialise every linear layer and convolution of a module by He et al., with zero bias.
 
     PyTorch's default shrinks the signal with every layer of ReLUs; a deep stack then maps all
     inputs to almost the same output, and its gradient is too small to leave that state.
@@ -27,7 +27,7 @@ def even_odds_bias(n: int) -> float:
     """Return the bias b at which the product of n sigmoids, sigmoid(b)^n, is about one half.
 
     For large b, sigmoid(b)^n is about exp(-n exp(-b)), which is exp(-0.7), that is 0.497, for
-    b = log(n / 0.7). A network that multiplies n sigmoids begins saturated with any other.
+    b = log(n / 0.7). With any other bias, a product of n sigmoids starts saturated.
 
     >>> round((1 / (1 + math.exp(-even_odds_bias(128)))) ** 128, 2)
     0.5

@@ -11,8 +11,8 @@ from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
 from possibleworlds.models.sequences import N_SYMBOLS, Sequences
 
-CHUNKS_BY_LENGTH = 4
-"""The number of groups by length that a batch is cut into."""
+LENGTH_GROUPS = 4
+"""The number of length groups into which a batch is divided."""
 
 
 @dataclass(frozen=True)
@@ -26,24 +26,24 @@ class LstmSettings:
 
 
 class LstmEncoder(nn.Module):
-    """The final state of an LSTM over a sequence, or those of two in opposite directions."""
+    """The final state of an LSTM over a sequence, or of two in opposite directions."""
 
     def __init__(self, size: int, embedding_size: int, bidirectional: bool) -> None:
         super().__init__()
         self.embedding = nn.Embedding(N_SYMBOLS, embedding_size)
         self.lstm = nn.LSTM(embedding_size, size, batch_first=True, bidirectional=bidirectional)
         self.size = size * (1 + bidirectional)
-        with torch.no_grad():  # forget gates begin open, as is usual
+        with torch.no_grad():  # forget gates start open, as usual
             for name, bias in self.lstm.named_parameters():
                 if name.startswith("bias_ih"):
                     bias[size : 2 * size] += 1
 
     def forward(self, sequences: Sequences) -> Tensor:
-        """Encode each sequence, (sequences, size); what is read after its end does not count."""
+        """Encode each sequence, (sequences, size), ignoring its padding."""
         order = sequences.lengths.argsort()
         encodings = []
-        # Sequences of about one length at a time: padding is read as well, only to be ignored.
-        for rows in order.chunk(CHUNKS_BY_LENGTH):
+        # Sequences of similar length are read together, as padding is computed and then ignored.
+        for rows in order.chunk(LENGTH_GROUPS):
             lengths = sequences.lengths[rows]
             symbols = sequences.symbols[rows, : int(lengths.max())]
             readings = [self.read(symbols, lengths, 0)]
@@ -55,8 +55,8 @@ class LstmEncoder(nn.Module):
     def read(self, symbols: Tensor, lengths: Tensor, first: int) -> Tensor:
         """Compute the final state of each sequence with the four weights from `first` on.
 
-        A call of torch.lstm in one direction and without packed sequences is what makes PyTorch
-        use oneDNN's LSTM, which is twice as fast as its own.
+        Called in one direction and without packed sequences, torch.lstm uses the LSTM of oneDNN,
+        which is twice as fast as its own.
         """
         start = torch.zeros(1, len(symbols), self.lstm.hidden_size).to(self.embedding.weight)
         weights: tuple[Tensor, ...] = tuple(self.lstm.parameters())[first : first + 4]
@@ -101,7 +101,7 @@ class Lstm(Model):
     search_share: ClassVar[float] = 3
     bidirectional: ClassVar[bool] = False
     side: ClassVar[str] = "both"
-    """What the classifier receives."""
+    """The input of the classifier."""
 
     def __init__(self, settings: LstmSettings) -> None:
         super().__init__(settings)
@@ -116,7 +116,7 @@ class Lstm(Model):
 
 
 class BiLstm(Lstm):
-    """As Lstm, in both directions."""
+    """Like Lstm, in both directions."""
 
     name: ClassVar[str] = "bilstm"
     summary: ClassVar[str] = "LSTMs in both directions over each side"
@@ -143,7 +143,7 @@ class LstmTraversal(Lstm):
 
 
 class BiLstmTraversal(LstmTraversal):
-    """As LstmTraversal, in both directions."""
+    """Like LstmTraversal, in both directions."""
 
     name: ClassVar[str] = "bilstm-traversal"
     summary: ClassVar[str] = "LSTMs in both directions over A ⊨ B"

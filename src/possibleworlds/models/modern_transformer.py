@@ -1,10 +1,10 @@
-"""A Transformer encoder as one would write it today.
+"""A Transformer encoder with current architectural choices.
 
 - Pre-norm with RMSNorm, SwiGLU, no biases, attention by `scaled_dot_product_attention`.
 - `positions="rotary"`: the pair as bracketed text A ⊨ B, with rotary position embeddings.
 - `positions="tree"`: the nodes of both trees without brackets, each with its path to the root
   (after Shiv & Quirk 2019); sequences are half as long, and the structure is an input.
-- The mean over all positions decides.
+- The mean over all positions is classified.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ModernTransformer(Model):
         return self.classifier(mean, mean)
 
     def tree_positions(self, batch: Batch) -> Tensor:
-        """Embed the path of each node to its root, and which side it is of, (nodes, size)."""
+        """Embed the path of each node to its root, and its side, (nodes, size)."""
         nodes = batch.pair_nodes
         steps = 3 * np.arange(MAX_PATH) + paths(nodes)
         side = torch.from_numpy(nodes.tree % 2).to(batch.device)
@@ -137,7 +137,7 @@ class ModernTransformer(Model):
 
 
 def node_sequences(batch: Batch) -> Sequences:
-    """Write each pair as the nodes of A and of B, without brackets."""
+    """Convert each pair to the sequence of nodes of A and B, without brackets."""
     nodes = batch.pair_nodes
     lengths = np.bincount(nodes.tree // 2, minlength=len(batch.left))
     return pad(nodes.code, lengths, batch.device)

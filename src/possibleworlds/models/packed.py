@@ -11,15 +11,15 @@ from torch import Tensor, nn
 from possibleworlds.models.sequences import Sequences
 
 GROUPS = 4
-"""The number of groups by length that a batch is cut into for attention."""
+"""The number of length groups into which a batch is divided for attention."""
 
 
 class LengthGroup(NamedTuple):
-    """Sequences of about one length, which attention pads to the longest of them."""
+    """Sequences of similar length, which attention pads to the longest of them."""
 
-    tokens: slice  # where they are among all tokens
-    padded: Tensor  # which of these tokens is in each place of a (rows, longest) matrix, flat
-    present: Tensor  # the places that hold a token, flat
+    tokens: slice  # their position among all tokens
+    padded: Tensor  # the token at each position of a (rows, longest) matrix, flat
+    present: Tensor  # the positions that hold a token, flat
     mask: Tensor  # the same, (rows, 1, 1, longest)
 
 
@@ -34,8 +34,8 @@ class Packed:
 
     symbols: Tensor  # of each token
     positions: Tensor  # of each token in its sequence
-    owner: Tensor  # of each token: which sequence, in the order of lengths
-    order: Tensor  # the sequences in the order of lengths
+    owner: Tensor  # the sequence of each token, sorted by length
+    order: Tensor  # the sequences, sorted by length
     lengths: Tensor  # in that order
     groups: list[LengthGroup]
 
@@ -51,20 +51,16 @@ class Packed:
         groups, end = [], 0
         for rows in torch.arange(len(order), device=order.device).chunk(GROUPS):
             longest = int(lengths[rows[-1]])
-            here = present[rows, :longest]
+            is_token = present[rows, :longest]
             start, end = end, end + int(lengths[rows].sum())
-            # Padding repeats the first token, and the mask keeps it out.
-            padded = (first[rows, None] - start + positions[:longest]) * here
-            mask = here[:, None, None]
-            groups.append(
-                LengthGroup(
-                    slice(start, end), padded.flatten(), here.flatten().nonzero()[:, 0], mask
-                )
-            )
+            # Padding repeats the first token, and the mask excludes it.
+            padded = (first[rows, None] - start + positions[:longest]) * is_token
+            tokens, places = slice(start, end), is_token.flatten().nonzero()[:, 0]
+            groups.append(LengthGroup(tokens, padded.flatten(), places, is_token[:, None, None]))
         return cls(symbols[present], position, owner, order, lengths, groups)
 
     def unsorted(self, rows: Tensor) -> Tensor:
-        """Put a row for each sequence back into the order in which the sequences came."""
+        """Restore the original order of rows, one for each sequence."""
         return rows[self.order.argsort()]
 
     def attend(self, qkv: Tensor, heads: int, dropout: float = 0.0) -> Tensor:
@@ -93,7 +89,7 @@ class Packed:
 
 
 def in_heads(x: Tensor, group: LengthGroup, n: int, heads: int) -> tuple[Tensor, ...]:
-    """Cut a group's tokens (tokens, n d) into n tensors (rows, heads, longest, d / heads)."""
+    """Split a group's tokens (tokens, n d) into n tensors (rows, heads, longest, d / heads)."""
     rows, _, _, longest = group.mask.shape
     padded = x[group.tokens].index_select(0, group.padded)
     return padded.view(rows, longest, n, heads, -1).permute(2, 0, 3, 1, 4).unbind()

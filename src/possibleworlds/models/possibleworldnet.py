@@ -2,15 +2,15 @@
 
     P(A entails B) = product over worlds w of sigmoid(z),  z = W_f [sat3(w, A), sat3(w, B)] + b_f
 
-What the paper leaves open, and what makes it learn at all: worlds are drawn anew for each batch,
-the product over them is taken in log space, and f is initialised with large weights and with a bias
-at which P(A entails B) is one half, so that the loss does not start on a plateau.
+The paper leaves open some details without which it does not learn: worlds are drawn anew for each
+batch, the product over them is taken in log space, and f is initialised with large weights and with
+a bias at which P(A entails B) is one half, so that the loss does not start on a plateau.
 
-What makes it learn well is a prior on what a world is: its components are -1 or 1
-(`binary_worlds`), and each variable's W4 is initialised with a component of its own, all in one
-direction (`variable_prior`), so that a world starts out close to a truth value per variable. What
-these mean to the operators and to f is learnt, and so is W4 itself;
-`binary_worlds=false`, `variable_prior=0` are the paper's worlds, without the prior.
+It learns well with a prior on worlds: their components are -1 or 1 (`binary_worlds`), and the W4 of
+each variable is initialised with a component of its own, all in one direction (`variable_prior`),
+so that a world starts out close to a truth value per variable. What these mean to the operators and
+to f is learnt, and so is W4 itself; `binary_worlds=false`, `variable_prior=0` are the paper's
+worlds, without the prior.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from possibleworlds.models.trees.sat3 import Parameters, Workspace
 class PossibleWorldNetSettings:
     """Sizes of a PossibleWorldNet."""
 
-    size: int = 32  # d, of the vectors that stand for a formula in a world
-    world_size: int = 26  # k, of the vectors that stand for a world
+    size: int = 32  # d, of the vector of a formula in a world
+    world_size: int = 26  # k, of the vector of a world
     worlds: int = 128  # n
     binary_worlds: bool = True  # components are -1 or 1, not uniform on [-1, 1]
     variable_prior: float = 2.0  # initial weight of a variable's own component of the world
@@ -48,11 +48,11 @@ class PossibleWorldNetSettings:
 class Imagined(NamedTuple):
     """The worlds in which pairs were evaluated, and how well each agrees with "A entails B"."""
 
-    worlds: Tensor  # (rows, n, k), or (1, n, k) where all pairs have the same
-    z: Tensor  # (rows, n), the score of each world, negative where it refutes "A entails B"
-    evaluations: Tensor | None = None  # (rows,), of a search that ends early; else n
+    worlds: Tensor  # (rows, n, k), or (1, n, k) if all pairs share them
+    z: Tensor  # (rows, n), the score of each world; negative if it refutes "A entails B"
+    evaluations: Tensor | None = None  # (rows,), of a search that may end early; else n
     best_alone: bool = False
-    """Whether the best world decides: those of a long search are no sample to multiply over."""
+    """Whether the best world decides alone, as the worlds of a search are no random sample."""
 
     @property
     def log_probs(self) -> Tensor:
@@ -83,7 +83,7 @@ class PossibleWorldNet(Model):
         s = settings
         d, k = s.size, s.world_size
         self.w4 = nn.Parameter(linear_uniform(N_VARIABLES, k, d, fan_in=k))
-        # W1 of each operator, cut into the part for each argument, and transposed: x @ w1[slot].
+        # W1 of each operator, split into a part for each argument, and transposed: x @ w1[slot].
         self.w1 = nn.Parameter(linear_uniform(len(SLOTS), d, d, fan_in=2 * d))
         self.b1 = nn.Parameter(linear_uniform(N_OPERATORS, d, fan_in=2 * d))
         self.f = nn.Linear(2 * d, 1)
@@ -97,7 +97,7 @@ class PossibleWorldNet(Model):
 
     @classmethod
     def engine(cls, device: str) -> str:
-        """Name what computes sat3 on a device: the kernel in C, or torch."""
+        """Name the engine that computes sat3 on a device: the native kernel, or torch."""
         return native.engine(device)
 
     def n_worlds(self, options: Options = DEFAULT_OPTIONS) -> int:
@@ -110,7 +110,7 @@ class PossibleWorldNet(Model):
         return max(1, self.n_worlds(options) // 4)
 
     def draw_worlds(self, *shape: int, first_world: int = 0) -> Tensor:
-        """Draw worlds uniform on [-1, 1]^k, [*shape, k]."""
+        """Draw worlds uniformly from [-1, 1]^k, (*shape, k)."""
         generator = None
         if self.settings.fixed_worlds:
             seed = self.settings.world_seed + first_world
@@ -133,7 +133,7 @@ class PossibleWorldNet(Model):
         return self.log_probs(batch)
 
     def log_probs(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Tensor:
-        """Compute what `forward` does, with any number of worlds."""
+        """Compute the same as `forward`, with any number of worlds."""
         return self.imagine(batch, options).log_probs
 
     def imagine(self, batch: Batch, options: Options = DEFAULT_OPTIONS) -> Imagined:
@@ -147,7 +147,7 @@ class PossibleWorldNet(Model):
 
     @torch.no_grad()
     def assignments(self, worlds: Tensor) -> Tensor:
-        """Read worlds (..., k) as truth assignments (..., 26), by the network's own judgement.
+        """Convert worlds (..., k) to truth assignments (..., 26), as the network itself reads them.
 
         A variable v counts as true in a world that refutes "v entails not v" better than
         "not v entails v". The variables are those of the batch, after any permutation.
@@ -161,6 +161,6 @@ class PossibleWorldNet(Model):
 def all_worlds(z: Tensor) -> Tensor:
     """Compute log(1 - P) and log P, (rows, 2), of the product P of sigmoid(z) over worlds."""
     log_p = nn.functional.logsigmoid(z).sum(-1)
-    # The bound matters only where P rounds to 1, and keeps log(1 - P) finite there.
+    # The bound keeps log(1 - P) finite where P rounds to 1.
     log_q = torch.log(-torch.expm1(log_p.clamp(max=-1e-30)))
     return torch.stack((log_q, log_p), -1)

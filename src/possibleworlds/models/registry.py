@@ -1,8 +1,8 @@
-"""The networks by the names that users type, and any other by its module and class.
+"""Find networks by the name that users type, or by module and class.
 
 A class in a file of this folder that has a `name` is a network. Name, summary, citation and
-published figures are read from the source, so that listing the networks imports no torch. Other
-packages add theirs by an entry point of the group `possibleworlds.models`, such as
+published figures are read from the source, so that listing the networks does not import torch.
+Other packages add networks by entry points of the group `possibleworlds.models`, such as
 
     [project.entry-points."possibleworlds.models"]
     mynet = "mypackage.mynet:MyNet"
@@ -32,7 +32,7 @@ ENTRY_POINTS = "possibleworlds.models"
 
 @dataclass(frozen=True)
 class Entry:
-    """A network that is known by name."""
+    """A network that is registered under a name."""
 
     name: str
     path: str
@@ -76,15 +76,15 @@ def entries() -> dict[str, Entry]:
                 path = f"{__package__}.{file.stem}:{cls}"
                 known[constants["name"]] = make_entry(constants["name"], path, constants)
     for point in entry_points(group=ENTRY_POINTS):
-        if point.name not in known:  # those of this package cannot be replaced
+        if point.name not in known:  # built-in networks cannot be replaced
             known[point.name] = make_entry(point.name, point.value, constants_of(point.value))
-    of_paper = list(TABLE_2)
-    rank = {name: of_paper.index(name) if name in of_paper else len(of_paper) for name in known}
+    in_paper = list(TABLE_2)
+    rank = {name: in_paper.index(name) if name in in_paper else len(in_paper) for name in known}
     return {name: known[name] for name in sorted(known, key=lambda name: (rank[name], name))}
 
 
 def make_entry(name: str, path: str, constants: dict[str, Any]) -> Entry:
-    """Make an entry of what a class declares; the figures of Evans et al. are in paper.py."""
+    """Make an entry from what a class declares; the figures of Evans et al. are in paper.py."""
     summary, citation = (str(constants.get(text, "")) for text in ("summary", "citation"))
     published: Any = TABLE_2.get(name) or constants.get("published")
     is_valid = isinstance(published, dict) and all(
@@ -94,7 +94,7 @@ def make_entry(name: str, path: str, constants: dict[str, Any]) -> Entry:
 
 
 def constants_of(path: str) -> dict[str, Any]:
-    """Return the constants that the class at `module:Class` declares, none if it is not found."""
+    """Return the constants that the class `module:Class` declares; empty if it is not found."""
     module, _, cls = path.partition(":")
     try:
         spec = find_spec(module)
@@ -105,7 +105,7 @@ def constants_of(path: str) -> dict[str, Any]:
 
 
 class ModelTable(list[Entry]):
-    """The networks that are known by name."""
+    """The registered networks."""
 
     def __repr__(self) -> str:
         return "\n".join(f"{entry.name:20}{entry.summary}" for entry in self)
@@ -122,15 +122,15 @@ def names() -> list[str]:
 
 
 def summary(name: str) -> str:
-    """Return one line about a network."""
+    """Return the one-line description of a network."""
     return entries()[name].summary
 
 
 def resolve(name: str, trust: bool = False) -> "type[Model]":
-    """Import the class of a network, by its name; or, if trusted, as `package.module:Class`.
+    """Import the class of a network by its name or, if trusted, by `package.module:Class`.
 
-    Importing a module runs its code. So only registered networks are imported by themselves; pass
-    `trust` where the user has typed the name, never for one that was read from a file.
+    Importing a module runs its code. So only registered networks are imported by default; pass
+    `trust` if the user has typed the name, never if it was read from a file.
     """
     from possibleworlds.models.base import Model
 
@@ -144,8 +144,8 @@ def resolve(name: str, trust: bool = False) -> "type[Model]":
                 f"{quoted(name)} is no network of this package: it would import the module "
                 f"{quoted(module)}, which runs its code; --trust (in Python, trust=True) allows it"
             )
-        if (here := str(Path.cwd())) not in sys.path:
-            sys.path.append(here)
+        if (folder := str(Path.cwd())) not in sys.path:
+            sys.path.append(folder)
     try:
         cls = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError, TypeError) as error:

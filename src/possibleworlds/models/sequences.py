@@ -1,7 +1,7 @@
 """Formulas as sequences of symbols, for the networks that do not follow the trees.
 
-A sequence is fully bracketed infix text, `((~p&q)>r)`: the published form, without the brackets
-that it puts around the argument of a negation. Symbols 0-29 are those of the alphabet.
+A sequence is fully bracketed infix text, `((~p&q)>r)`: the published format, but without brackets
+around the argument of a negation. Symbols 0-29 are those of the alphabet.
 """
 
 from itertools import pairwise
@@ -28,7 +28,7 @@ class Sequences(NamedTuple):
 
     @property
     def present(self) -> Tensor:
-        """Which positions hold a symbol, (sequences, longest)."""
+        """A mask of the positions that hold a symbol, (sequences, longest)."""
         positions = torch.arange(self.symbols.shape[1], device=self.symbols.device)
         return positions < self.lengths[:, None]
 
@@ -41,7 +41,7 @@ class Texts(NamedTuple):
 
 
 def texts_of(code: Ints, offsets: Ints) -> Texts:
-    """Write concatenated formulas in reverse Polish order as sequences."""
+    """Convert concatenated formulas in reverse Polish notation to sequences."""
     symbols: list[int] = []
     ends = [0]
     codes = code.tolist()
@@ -52,10 +52,10 @@ def texts_of(code: Ints, offsets: Ints) -> Texts:
 
 
 def infix_backwards(code: list[int]) -> list[int]:
-    """Write a formula in reverse Polish order as infix symbols, from the end to the beginning.
+    """Convert a formula in reverse Polish notation to infix symbols, from last to first.
 
     Read backwards, reverse Polish notation has an operator before its arguments, the right one
-    first; a stack holds what is to be written once an argument is complete. For p & q:
+    first; a stack holds the symbols to write once an argument is complete. For p & q:
 
     >>> infix_backwards([19, 20, 1]) == [CLOSE_CODE, 20, 1, 19, OPEN_CODE]
     True
@@ -78,7 +78,7 @@ def infix_backwards(code: list[int]) -> list[int]:
 
 
 def pad(symbols: Ints, lengths: Ints, device: torch.device | str) -> Sequences:
-    """Put concatenated sequences into the rows of a matrix."""
+    """Arrange concatenated sequences as the padded rows of a matrix."""
     matrix = np.full((len(lengths), int(lengths.max())), PADDING_CODE)
     matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = symbols
     return Sequences(torch.from_numpy(matrix).to(device), torch.from_numpy(lengths).to(device))

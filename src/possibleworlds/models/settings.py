@@ -1,4 +1,4 @@
-"""Validation of settings, which are frozen dataclasses. No torch."""
+"""Validation of settings, which are frozen dataclasses, without torch."""
 
 import math
 from dataclasses import fields
@@ -9,10 +9,10 @@ from possibleworlds.errors import UserError, quoted
 if TYPE_CHECKING:
     from possibleworlds.models.base import Model
 
-MOST_LAYERS = 1000
-"""Each layer is built one by one, so that many more would take for ever."""
+MAX_LAYERS = 1000
+"""Layers are built one by one, so many more would take too long."""
 LARGEST = 2**62
-"""The largest value of any other integer setting; PyTorch takes no larger ones."""
+"""The largest value of any other integer setting that PyTorch accepts."""
 
 
 def check_kinds(settings: Any, owner: str) -> None:
@@ -32,7 +32,7 @@ def check_kinds(settings: Any, owner: str) -> None:
 
 
 def make_settings(model: "type[Model]", values: dict[str, Any]) -> Any:
-    """Build a network's settings from some values and the defaults; raise UserError if invalid."""
+    """Build the settings of a network from values and defaults; raise UserError if invalid."""
     known = {field.name for field in fields(model.settings_class)}
     if unknown := sorted(values.keys() - known):
         listed = ", ".join(sorted(known))
@@ -41,7 +41,7 @@ def make_settings(model: "type[Model]", values: dict[str, Any]) -> Any:
     check_kinds(settings, model.__name__)
     for name, value in vars(settings).items():
         is_integer = isinstance(value, int) and not isinstance(value, bool)
-        maximum = MOST_LAYERS if name.endswith("layers") else LARGEST
+        maximum = MAX_LAYERS if name.endswith("layers") else LARGEST
         if is_integer and not (0 if name in model.may_be_zero else 1) <= value <= maximum:
             raise UserError(f"{model.__name__} cannot have {name}={quoted(value)}")
     return settings

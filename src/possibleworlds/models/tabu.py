@@ -1,15 +1,15 @@
 """Tabu search for a world that refutes an entailment, on the network's own score z of a world.
 
-- Some chains of worlds walk through the corners of [-1, 1]^k. A move evaluates every flip of one
-  component and makes the one with the lowest z, even if z rises. The component is then tabu for
-  some moves, so that a chain leaves a local minimum instead of falling back into it.
-- Only components that matter to the variables of the pair are flipped, by the network's W4.
+- Several chains of worlds walk through the corners of [-1, 1]^k. A move evaluates every flip of one
+  component and makes the one with the lowest z, even if z rises. The component is then tabu for a
+  number of moves, so that a chain leaves a local minimum instead of falling back into it.
+- Only components that matter to the variables of the pair, by the network's W4, are flipped.
 - Chains restart after 1, 1, 2, 1, 1, 2, 4 ... times as many moves as there are components (Luby et
-  al. 1993), each from a random world with another fraction of positive components.
-- A pair whose z is negative in some world is refuted, and leaves the search.
+  al. 1993), each from a random world with a different fraction of positive components.
+- A pair with a negative z in any world is refuted, and leaves the search.
 
-Pairs with the same number of components move together, and each number has the same random numbers
-in every search: so the path of a pair's worlds does not depend on the other pairs.
+Pairs with the same number of components move together, with the same random numbers in every
+search: so the path of a pair's worlds does not depend on the other pairs.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,20 +24,20 @@ SHORTEST_WALK = 8
 TENURES = 5
 """A flipped component is tabu for a fifth of the components, and 0 to 4 moves more."""
 Evaluate = Callable[[Tensor, Tensor], Tensor]
-"""Compute z of some pairs, by their rows, in worlds of their own, (rows, n, k) -> (rows, n)."""
+"""Computes z of the pairs in these rows, in their own worlds, (rows, n, k) -> (rows, n)."""
 
 
 @dataclass
 class Visited:
-    """The worlds of some pairs that a search has come to, and what they have cost."""
+    """The best worlds of each pair that a search has visited, and their cost."""
 
-    worlds: Tensor  # (pairs, n, k), the best of chain i at place i
+    worlds: Tensor  # (pairs, n, k), the best of chain i at position i
     z: Tensor  # (pairs, n)
     evaluations: Tensor  # (pairs,)
 
     @classmethod
     def start(cls, worlds: Tensor, z: Tensor, evaluations: int) -> "Visited":
-        """Begin with worlds whose z is known, after some evaluations a pair; the best come first.
+        """Start with worlds of known z, after this many evaluations per pair; sort the best first.
 
         >>> worlds, z = torch.tensor([[[1.0], [2.0], [3.0]]]), torch.tensor([[6.0, 4.0, 5.0]])
         >>> Visited.start(worlds, z, evaluations=3).worlds.flatten().tolist()
@@ -49,15 +49,15 @@ class Visited:
 
     @property
     def refuted(self) -> Tensor:
-        """Which pairs have a world with a negative z, (pairs,)."""
+        """A mask of the pairs with a world of negative z, (pairs,)."""
         return (self.z < 0).any(1)
 
 
 def relevant_components(w4: Tensor, variables: Tensor) -> Tensor:
-    """Which components of a world matter to each pair, (pairs, k).
+    """Compute a mask of the components of a world that matter to each pair, (pairs, k).
 
-    A component counts by the largest squared norm of its weights in W4, (26, k, d), over the
-    variables of the pair, (pairs, 26); those with half as much as the largest matter.
+    The weight of a component is the largest squared norm of its part of W4, (26, k, d), over the
+    variables of the pair, (pairs, 26); components with at least half the largest weight matter.
     """
     norms = w4.square().sum(-1)  # (26, k)
     weights = (norms * variables[..., None]).amax(1)
@@ -76,12 +76,12 @@ def luby(i: int) -> int:
 
 
 def n_chains(n: int, components: int) -> int:
-    """Return how many chains have about n flips together."""
+    """Return the number of chains that have about n flips together."""
     return max(1, (2 * n + components) // (2 * components))
 
 
 class Chains:
-    """The chains of the pairs that have c components to flip; m chains a pair."""
+    """The chains of the pairs that have c components to flip, with m chains per pair."""
 
     def __init__(self, visited: Visited, rows: Tensor, relevant: Tensor, seed: int) -> None:
         self.visited, self.rows = visited, rows
@@ -95,15 +95,15 @@ class Chains:
 
     @property
     def cost(self) -> int:
-        """The number of evaluations of a move, for each pair."""
+        """The number of evaluations of a move, per pair."""
         return self.m * self.components.shape[2]
 
     def draw(self, *shape: int) -> Tensor:
-        """Draw numbers uniform on [0, 1), on the CPU, so that they are the same on every device."""
+        """Draw uniformly from [0, 1), on the CPU, so that results are the same on every device."""
         return torch.rand(shape, generator=self.random).to(self.worlds)
 
     def restart(self) -> None:
-        """Begin anew from random worlds."""
+        """Restart from random worlds."""
         self.restarts += 1
         c, first = self.components.shape[2], self.restarts * self.m
         self.next_restart += max(SHORTEST_WALK, luby(self.restarts + 1) * c)
@@ -113,31 +113,31 @@ class Chains:
         self.tabu_until.zero_()
 
     def move(self, is_open: Tensor, evaluate: Evaluate) -> None:
-        """Make the best move of each chain of the open pairs, (pairs,)."""
+        """Make the best move of each chain of the open pairs, a mask (pairs,)."""
         if self.moves == self.next_restart:
             self.restart()
         tenure = 1 + self.components.shape[2] // TENURES + (TENURES * self.draw(self.m)).long()
-        some = is_open[self.rows].nonzero()[:, 0]
-        if not len(some):
+        open_pairs = is_open[self.rows].nonzero()[:, 0]
+        if not len(open_pairs):
             return
-        rows, c = self.rows[some], self.components.shape[2]
-        flips = self.worlds[some, :, None].expand(-1, -1, c, -1)  # (open, m, c, k)
-        components = self.components[some].expand(-1, self.m, -1, -1)
+        rows, c = self.rows[open_pairs], self.components.shape[2]
+        flips = self.worlds[open_pairs, :, None].expand(-1, -1, c, -1)  # (open, m, c, k)
+        components = self.components[open_pairs].expand(-1, self.m, -1, -1)
         flips = flips.scatter(3, components, -flips.gather(3, components))
-        z = evaluate(rows, flips.flatten(1, 2)).view(len(some), self.m, c)
+        z = evaluate(rows, flips.flatten(1, 2)).view(len(open_pairs), self.m, c)
 
         best = z.argmin(2, keepdim=True)
         self.keep(rows, z.gather(2, best)[..., 0], take(flips, best))
-        tabu_until = self.tabu_until[some]
+        tabu_until = self.tabu_until[open_pairs]
         chosen = z.masked_fill(tabu_until > self.moves, torch.inf).argmin(2, keepdim=True)
-        self.worlds[some] = take(flips, chosen)
-        until = (self.moves + tenure).expand(len(some), -1)[..., None]
-        self.tabu_until[some] = tabu_until.scatter(2, chosen, until)
+        self.worlds[open_pairs] = take(flips, chosen)
+        until = (self.moves + tenure).expand(len(open_pairs), -1)[..., None]
+        self.tabu_until[open_pairs] = tabu_until.scatter(2, chosen, until)
         self.visited.evaluations[rows] += self.cost
         self.moves += 1
 
     def keep(self, rows: Tensor, z: Tensor, worlds: Tensor) -> None:
-        """Remember the worlds of chains, (rows, m, k), that are better than those before."""
+        """Keep the worlds of chains, (rows, m, k), that are better than all before."""
         visited, m = self.visited, self.m
         better = z < visited.z[rows, :m]
         visited.z[rows, :m] = torch.where(better, z, visited.z[rows, :m])
@@ -146,14 +146,14 @@ class Chains:
 
 
 def take(flips: Tensor, chosen: Tensor) -> Tensor:
-    """Take one of the flips, (rows, m, c, k), of each chain, (rows, m, 1)."""
+    """Select a flip, (rows, m, 1), of each chain from flips (rows, m, c, k)."""
     return flips.gather(2, chosen[..., None].expand(-1, -1, -1, flips.shape[3]))[:, :, 0]
 
 
 def groups(
     visited: Visited, evaluator: Callable[[], Evaluate], relevant: Tensor
 ) -> Iterator[tuple[Chains, Evaluate]]:
-    """Make the chains of the pairs with each number of components, and what evaluates them."""
+    """Yield the chains of the pairs with each number of components, and their evaluators."""
     seed, counts = int(torch.randint(1 << 31, ())), relevant.sum(1)
     for count in counts.unique():
         rows = (counts == count).nonzero()[:, 0]
@@ -161,7 +161,7 @@ def groups(
 
 
 def walk(visited: Visited, evaluator: Callable[[], Evaluate], relevant: Tensor, moves: int) -> None:
-    """Make some moves for each pair, whether it is refuted or not."""
+    """Make this many moves for each pair, whether it is refuted or not."""
     for chains, evaluate in groups(visited, evaluator, relevant):
         for _ in range(moves):
             chains.move(torch.ones_like(visited.refuted), evaluate)
@@ -176,8 +176,7 @@ def search(
 ) -> None:
     """Search for better worlds of each pair until it is refuted or its budget, (pairs,), is spent.
 
-    With `share`, budgets are those of all pairs together: what refuted pairs leave goes to the
-    others.
+    With `share`, all pairs share their budgets: the other pairs may use what refuted ones leave.
     """
     parts, costs = list(groups(visited, evaluator, relevant)), torch.zeros_like(budgets)
     for chains, _ in parts:

@@ -1,10 +1,10 @@
 """A network that evaluates formulas from the root down to the variables (Chvalovský, ICLR 2019).
 
-- A learnt vector asks the question at the root of A → B; the network of each operator maps the
-  vector of a node to those of its arguments.
+- The root of A → B gets a learnt vector; the network of each operator maps the vector of a node to
+  those of its arguments.
 - One recurrent network reads the vectors of all occurrences of a variable, a second one the
   results of all variables of the pair in the order of their first occurrence.
-- The names of variables never enter: only which occurrences are of the same one.
+- The names of variables are not an input, only which occurrences are of the same variable.
 
 The paper's sizes, cells and non-linearities are not reproduced exactly.
 """
@@ -89,7 +89,7 @@ class TopDownNet(Model):
             )
         node = np.concatenate(leaves)
         pair = nodes.tree[node] // 2
-        # Occurrences by pair, variable and place; variables by pair and first occurrence.
+        # Occurrences by pair, variable and position; variables by pair and first occurrence.
         variable = pair * N_VARIABLES + nodes.code[node] - N_OPERATORS
         order = np.lexsort((node, variable))
         variables, first, counts = np.unique(variable[order], return_index=True, return_counts=True)
@@ -103,7 +103,7 @@ class TopDownNet(Model):
 
 
 def final_states(rnn: nn.GRU, rows: Tensor, lengths: Ints) -> Tensor:
-    """Compute the last state of each of some concatenated sequences, (sequences, size)."""
+    """Compute the last state of each concatenated sequence, (sequences, size)."""
     positions = np.arange(int(lengths.max()))
     first = np.cumsum(lengths) - lengths
     index = np.where(positions < lengths[:, None], first[:, None] + positions, len(rows))

@@ -51,7 +51,7 @@ class Transformer(Model):
         nn.init.normal_(self.embedding.weight, std=s.size**-0.5)
         self.right_bias = nn.Parameter(torch.zeros(s.size))
         self.start = nn.Parameter(torch.randn(1, 1, s.size))
-        # Pre-norm, as in the authors' own code, without which deep stacks do not train.
+        # Pre-norm, as in the authors' code; without it, deep stacks do not train.
         sizes = (s.size, s.heads, s.filter_size, s.dropout)
         encoder = nn.TransformerEncoderLayer(*sizes, batch_first=True, norm_first=True)
         decoder = nn.TransformerDecoderLayer(*sizes, batch_first=True, norm_first=True)
@@ -83,7 +83,7 @@ class Transformer(Model):
 
 
 def encoder_layer(layer: nn.Module, x: Tensor, packed: Packed) -> Tensor:
-    """Compute what nn.TransformerEncoderLayer does on tokens without padding, (tokens, size)."""
+    """Apply an nn.TransformerEncoderLayer to tokens without padding, (tokens, size)."""
     assert isinstance(layer, nn.TransformerEncoderLayer)
     attention = layer.self_attn
     qkv = linear(layer.norm1(x), attention.in_proj_weight, attention.in_proj_bias)
@@ -93,10 +93,10 @@ def encoder_layer(layer: nn.Module, x: Tensor, packed: Packed) -> Tensor:
 
 
 def decoder_layer(layer: nn.Module, x: Tensor, memory: Tensor, packed: Packed) -> Tensor:
-    """Compute what nn.TransformerDecoderLayer does for one position, x (rows, size)."""
+    """Apply an nn.TransformerDecoderLayer to one position, x (rows, size)."""
     assert isinstance(layer, nn.TransformerDecoderLayer)
-    only = layer.norm1(x)[:, None]
-    x = x + layer.dropout1(layer.self_attn(only, only, only, need_weights=False)[0][:, 0])
+    token = layer.norm1(x)[:, None]
+    x = x + layer.dropout1(layer.self_attn(token, token, token, need_weights=False)[0][:, 0])
     attention, size = layer.multihead_attn, x.shape[1]
     w_q, w_kv = attention.in_proj_weight.split([size, 2 * size])
     b_q, b_kv = attention.in_proj_bias.split([size, 2 * size])
@@ -109,7 +109,7 @@ def decoder_layer(layer: nn.Module, x: Tensor, memory: Tensor, packed: Packed) -
 def feed_forward(
     layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, x: Tensor
 ) -> Tensor:
-    """Compute the two linear layers of a layer of the encoder or decoder."""
+    """Compute the feed-forward network of an encoder or decoder layer."""
     return layer.linear2(layer.dropout(layer.linear1(x).relu()))
 
 

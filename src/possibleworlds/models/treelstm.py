@@ -3,8 +3,8 @@
     u = tanh(W_u x + b_u),  i, o, f_l, f_r = sigmoid(W x + b) each,  x = concat(h_l, h_r)
     c = i u + f_l c_l + f_r c_r,  h = o tanh(c)
 
-Every operator has parameters of its own. At a leaf x is the variable's embedding, and there is
-nothing to forget. The backward pass is by hand, as in treenet.py.
+Every operator has its own parameters. At a leaf, x is the embedding of the variable, and there are
+no forget gates. The backward pass is written by hand, as in treenet.py.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class _Encode(torch.autograd.Function):
             c, new_c = order.vectors(leaf_c)
             x, old = leaf_h.new_empty(2, 2 * n, d)  # hidden states and cells of both arguments
             tanh_c = leaf_h.new_empty(n, d)
-            # A negation has no second forget gate, but there is nothing to forget either.
+            # A negation has no second forget gate, but no second cell to forget either.
             biases = torch.cat((nn.functional.pad(b_not, (0, d))[None], b_binary))
             gates = biases.index_select(0, order.operator)  # (n, 5 d): u, i, o, f, f
             w_of = (w_not, *w_binary.unbind())
@@ -136,12 +136,12 @@ class _Encode(torch.autograd.Function):
         of_w_not, of_w_binary = torch.empty_like(w_not), torch.empty_like(w_binary)
         of_biases = of_roots.new_zeros(N_OPERATORS, 5 * d)
         with torch.inference_mode():
-            # Rows are arguments and roots: a node's gradient is in the row where it is used.
+            # Rows are arguments and roots: the gradient of a node is in the row where it is used.
             of_h, of_c = of_roots.new_empty(2, 2 * n + len(of_roots), d)
             of_h[2 * n :], of_c[2 * n :] = of_roots, 0.0
             of_x = of_h[: 2 * n].view(n, 2 * d)
             of_gates = torch.empty_like(gates)
-            # What a gate's input changes: c, or h where the gate is o.
+            # The input of a gate changes c, or h in the case of o.
             u, i, o, forget = gates.split([d, d, d, 2 * d], 1)
             slopes = torch.addcmul(gates, gates, gates, value=-1)  # of sigmoids
             torch.addcmul(slopes.new_ones(()), u, u, value=-1, out=slopes[:, :d])  # of tanh

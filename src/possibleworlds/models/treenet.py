@@ -1,10 +1,10 @@
-"""TreeNet encoders (section 3.2.1): a formula's vector is made of those of its parts.
+"""TreeNet encoders (section 3.2.1): the vector of a formula is computed from those of its parts.
 
     p = h / |h|,  h = W1^op x + W2^op sigmoid(W3^op x + b3^op) + b1^op,  x = concat(l, r)
 
-The backward pass is by hand: with a batch of formulas, autograd's own bookkeeping would take
-longer than the arithmetic. Both passes are in inference mode, in which a view, of which there are
-hundreds, costs a third less; what autograd receives is made outside of it.
+The backward pass is written by hand, as the overhead of autograd on a batch of formulas would
+exceed the arithmetic. Both passes run in inference mode, in which a view, of which there are
+hundreds, costs a third less; the tensors that autograd receives are made outside of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TreeNetSettings:
     size: int = 64
     mlp_size: int = 64
     mlp_layers: int = 2
-    side: str = "both"  # or "left" or "right": what the MLP receives
+    side: str = "both"  # or "left" or "right": the input of the MLP
 
 
 class TreeNet(Model):
@@ -50,8 +50,8 @@ class TreeNet(Model):
         "mlp_layers": [2, 3],
     }
     search_share: ClassVar[float] = 4  # symbols are not permuted in the first minute
-    # With symbols permuted from the start the network ignores variables far longer; once it does
-    # not, about step 8,000, only permutation prevents overfitting.
+    # With symbols permuted from the start, the network takes far longer to use variables; once it
+    # does, about step 8,000, only permutation prevents overfitting.
     training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
 
     def __init__(self, settings: TreeNetSettings) -> None:
@@ -59,18 +59,18 @@ class TreeNet(Model):
         s = settings
         d = s.size
         self.embedding = nn.Parameter(nn.functional.normalize(torch.randn(N_VARIABLES, d), dim=-1))
-        # Where the sigmoids are all near one half, formulas have almost the same vector, and the
-        # network learns late or never which variables they share. So W3 is initialised large, b1
-        # subtracts the mean of the sigmoids, and W1 preserves norms.
+        # With all sigmoids near one half, formulas have almost the same vector, and the network
+        # learns late or never which variables they share. So W3 is initialised large, b1 subtracts
+        # the mean of the sigmoids, and W1 preserves norms.
         self.scale = d**0.5
         w1 = torch.randn(len(SLOTS), d, d) * (2 * d) ** -0.5
         w3 = torch.randn(len(SLOTS), d, d) * 3
         w2 = torch.randn(N_OPERATORS, d, d) * 0.8 * d**-0.5
         b1, b3 = -w2.sum(1) / 2, torch.zeros(N_OPERATORS, d)
-        # W1 and W3 side by side, cut into the part for each argument, transposed: x @ w13[slot].
+        # W1 and W3 side by side, split into a part for each argument, transposed: x @ w13[slot].
         # They are stored divided by sqrt(d) and multiplied in `forward`: the entries of a unit
-        # vector are that small, and Adam's steps, whose size does not depend on the gradient's,
-        # change the output sqrt(d) times as fast.
+        # vector are that small, and Adam's steps, whose size does not depend on that of the
+        # gradient, then change the output sqrt(d) times as fast.
         self.w13 = nn.Parameter(torch.cat((w1, w3), 2) / self.scale)
         self.b13 = nn.Parameter(torch.cat((b1, b3), 1))
         self.w2 = nn.Parameter(w2)
@@ -84,7 +84,7 @@ class TreeNet(Model):
 
 
 class _Encode(torch.autograd.Function):
-    """The vector of each tree's root, (trees, d), times `scale`, as W1 and W3 are that of w13."""
+    """The vector of each root, (trees, d), times `scale`; W1 and W3 are w13 times `scale`."""
 
     @staticmethod
     def forward(
@@ -135,7 +135,7 @@ class _Encode(torch.autograd.Function):
         of_w13, of_w2 = torch.empty_like(w13), torch.empty_like(w2)
         with torch.inference_mode():
             n = order.n_inner
-            # Rows are arguments and roots: a node's gradient is in the row where it is used.
+            # Rows are arguments and roots: the gradient of a node is in the row where it is used.
             of_uses = of_roots.new_empty(2 * n + len(of_roots), d)
             torch.mul(of_roots, ctx.scale, out=of_uses[2 * n :])
             of_x = of_uses[: 2 * n].view(n, 2 * d)

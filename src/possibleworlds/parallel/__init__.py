@@ -1,7 +1,7 @@
-"""Work spread over processes, with results in order and nothing piling up.
+"""Parallel work on processes, with results in order and a bounded number of pending tasks.
 
-- `ordered_map`: tasks of one kind; on a Ray cluster, `ray.ray_map`.
-- `engines`: calls of any kind, each with an outcome of its own, even where its worker dies.
+- `ordered_map`: one function on many tasks; on a Ray cluster, `ray.ray_map`.
+- `engines`: calls of any function, each with an outcome, even if its worker dies.
 """
 
 import os
@@ -23,28 +23,28 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Stop = Callable[[], bool]
-"""Whether work is to stop, asked between two steps."""
+"""Returns whether to stop; called between two steps of work."""
 Log = Callable[[str], None]
-"""What takes a line for people."""
+"""Receives a message for people."""
 
 AHEAD = 2
-"""How many tasks a worker has waiting beside the one it is at."""
+"""How many tasks are submitted per worker ahead of the results."""
 
 
 class StopRequestedError(Exception):
-    """The user wants the work to stop; what is done so far is safe."""
+    """The user has asked to stop; the work so far is safe."""
 
 
 def cores() -> int:
-    """Count the processes that this machine runs at once."""
+    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def stop_requested(*signals: signal.Signals) -> Iterator[Stop]:
-    """Whether one of the signals has come since the beginning.
+    """Yield a function that tells whether one of the signals has arrived.
 
-    Work that asks this stops between two steps, never within one.
+    Work that calls it between two steps is never interrupted within one.
     """
     received: list[int] = []
 
@@ -52,17 +52,17 @@ def stop_requested(*signals: signal.Signals) -> Iterator[Stop]:
         received.append(number)
 
     if threading.current_thread() is not threading.main_thread():
-        signals = ()  # only the main thread hears of them
-    before = {number: signal.signal(number, remember) for number in signals}
+        signals = ()  # only the main thread receives them
+    previous = {number: signal.signal(number, remember) for number in signals}
     try:
         yield lambda: bool(received)
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
-def begin_worker(parent: int) -> None:
-    """Leave Ctrl-C to the parent process, and end with it, however that ends."""
+def start_worker(parent: int) -> None:
+    """Leave Ctrl-C to the parent process, and exit with it, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -75,7 +75,7 @@ def begin_worker(parent: int) -> None:
 
 
 class OrderedMap(Protocol):
-    """Whatever computes the results of tasks, in their order, somewhere."""
+    """A function that computes the results of tasks in parallel, in order."""
 
     def __call__(
         self, function: Callable[[T], R], tasks: Iterable[T], workers: int, /
@@ -84,9 +84,9 @@ class OrderedMap(Protocol):
 
 
 def ordered_map(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
-    """Yield the results of the tasks, in their order, computed by a number of processes.
+    """Yield the results of the tasks in order, computed by several processes.
 
-    There are no more processes than tasks, and none but this one for a single task.
+    There are no more processes than tasks, and a single task runs in this process.
     """
     left = iter(tasks)
     first = list(islice(left, workers))
@@ -94,7 +94,7 @@ def ordered_map(function: Callable[[T], R], tasks: Iterable[T], workers: int) ->
     if workers <= 1:
         yield from map(function, tasks)
         return
-    pool = ProcessPoolExecutor(workers, initializer=begin_worker, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(workers, initializer=start_worker, initargs=(os.getpid(),))
     try:
         waiting: deque[Future[R]] = deque()
         for task in tasks:

@@ -1,7 +1,7 @@
-"""Where calls run: on processes of this machine, or on the nodes of a Ray cluster.
+"""Engines run calls in processes on this machine, or on the nodes of a Ray cluster.
 
-An engine runs a call somewhere, on one core and one thread, and reports its outcome. It knows
-nothing of what it runs: all that lasts is in the files that calls write.
+An engine runs a call on one core and one thread, and reports its outcome. It knows nothing about
+the call: everything that lasts is in the files that calls write.
 """
 
 import multiprocessing
@@ -24,8 +24,8 @@ from possibleworlds.parallel import OrderedMap, ordered_map, ray
 EngineName = Literal["local", "ray"]
 SAFE_PATH = "PYTHONSAFEPATH"
 SECONDS_TO_STOP = 120.0
-"""How long a call may take to save its work when it is told to stop, which it does between steps
-and evaluations."""
+"""How long a call may take to save its work on request, which it does between steps and
+evaluations."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,17 @@ class WorkerDied:
 
 
 class Engine(Protocol):
-    """Runs calls elsewhere."""
+    """Runs calls in workers."""
 
     @property
     def slots(self) -> int:
-        """How many calls can run at once, at present."""
+        """The number of calls that can currently run at once."""
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Start a call under a name."""
 
     def wait(self, seconds: float) -> dict[str, Any]:
-        """Return outcomes of calls by name, once there is one or the time is over."""
+        """Return the outcomes of calls by name, as soon as there is one or the time is up."""
 
     def stop(self) -> None:
         """Tell all calls to save their work and end, and wait until they have."""
@@ -59,19 +59,19 @@ def check_address(name: EngineName, address: str | None) -> None:
 
 
 def make_engine(name: EngineName, workers: int, address: str | None) -> Engine:
-    """Make an engine of so many processes, or of the Ray cluster at an address."""
+    """Make an engine with this many processes, or on the Ray cluster at an address."""
     check_address(name, address)
     return RayEngine(address) if name == "ray" else LocalEngine(workers)
 
 
 def make_map(name: EngineName, address: str | None) -> OrderedMap:
-    """Make what spreads the generation of data: processes, or the Ray cluster at an address."""
+    """Return an ordered map over processes, or over the Ray cluster at an address."""
     check_address(name, address)
     return ray.ray_map(address) if name == "ray" else ordered_map
 
 
 def outcome_of(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Make a call and return its result, an error of the user's, or WorkerDied."""
+    """Make a call and return its result, a UserError, or WorkerDied."""
     try:
         return function(*arguments)
     except UserError as error:
@@ -81,7 +81,7 @@ def outcome_of(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def raise_user_errors(outcomes: dict[str, Any]) -> dict[str, Any]:
-    """Return the outcomes of calls, unless one is an error of the user's."""
+    """Return the outcomes of calls; raise the first UserError among them."""
     for outcome in outcomes.values():
         if isinstance(outcome, UserError):
             raise outcome
@@ -91,7 +91,7 @@ def raise_user_errors(outcomes: dict[str, Any]) -> dict[str, Any]:
 def serve_call(
     connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:
-    """Make a call in a process of its own, which leaves Ctrl-C to its parent and ends with it."""
+    """Make a call in a worker process, which leaves Ctrl-C to its parent and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
@@ -106,23 +106,23 @@ def serve_call(
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Start new Pythons without the current folder, which may be a stranger's, on their path.
+    """Start new interpreters without the current folder, which may not be trusted, on their path.
 
-    A process that is forked for a call gets the path of this one, which is not that of the server.
+    A process that is forked for a call gets the path of this one, not that of the server.
     """
-    before = os.environ.get(SAFE_PATH)
+    previous = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
     try:
         yield
     finally:
-        if before is None:
+        if previous is None:
             del os.environ[SAFE_PATH]
         else:
-            os.environ[SAFE_PATH] = before
+            os.environ[SAFE_PATH] = previous
 
 
 class LocalEngine:
-    """A process for each call, forked from a server that has the package loaded."""
+    """Runs each call in a process, forked from a server that has loaded the package."""
 
     def __init__(self, workers: int) -> None:
         self.slots = workers
@@ -131,16 +131,16 @@ class LocalEngine:
 
     @cached_property
     def context(self) -> Any:
-        """Start the server of processes; this one cannot fork itself, as it has threads."""
+        """The fork server, started on first use, as this process has threads and cannot fork."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["possibleworlds.experiments.trials"])
-        # While the server loads them, a Ctrl-C would end it with a traceback. The resource tracker,
-        # which it would start first, unblocks signals.
+        # While the server loads modules, a Ctrl-C would end it with a traceback. The resource
+        # tracker, which it would start first, unblocks signals.
         with safe_path():
             resource_tracker.ensure_running()
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             forkserver.ensure_running()
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, previous)
         return context
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -148,16 +148,16 @@ class LocalEngine:
         ours, theirs = self.context.Pipe(duplex=False)
         process = self.context.Process(target=serve_call, args=(theirs, function, arguments))
         try:
-            with safe_path():  # a server that has died is started again
+            with safe_path():  # a dead server is started again
                 process.start()
-        except (OSError, EOFError) as error:  # the server has died, which the next call replaces
+        except (OSError, EOFError) as error:  # the server has died; the next call restarts it
             self.not_started[name] = WorkerDied(f"its process did not start: {reason(error)}")
         else:
             self.running[name] = process, ours
         theirs.close()
 
     def wait(self, seconds: float) -> dict[str, Any]:
-        """Return outcomes of calls by name, once there is one or the time is over."""
+        """Return the outcomes of calls by name, as soon as there is one or the time is up."""
         names = {connection: name for name, (_, connection) in self.running.items()}
         outcomes, self.not_started = self.not_started, {}
         for connection in wait_for(list(names), 0.0 if outcomes else seconds):
@@ -184,18 +184,18 @@ class LocalEngine:
 
 
 def describe_exit(code: int) -> str:
-    """Put the exit code of a process into words."""
+    """Describe the exit code of a process."""
     if code == -signal.SIGKILL:
         return "its process was killed (out of memory?)"
     return f"its process ended with code {code}"
 
 
 class RayEngine:
-    """A task of one core for each call, on whatever nodes the cluster has at the time."""
+    """Runs each call as a task of one core, on any node of the cluster."""
 
     def __init__(self, address: str | None) -> None:
         self.ray = ray.connect_ray(address)
-        # What is lost with its node is started anew by the scheduler, as with LocalEngine.
+        # The scheduler restarts calls that are lost with a node, as with LocalEngine.
         self.remote = self.ray.remote(num_cpus=1, max_retries=0)(ray.call_from)
         known = self.ray.exceptions
         self.deaths = (
@@ -208,7 +208,7 @@ class RayEngine:
 
     @property
     def slots(self) -> int:
-        """How many calls can run at once, at present."""
+        """The number of calls that can currently run at once."""
         return ray.ray_slots(self.ray)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -216,7 +216,7 @@ class RayEngine:
         self.running[name] = self.remote.remote(os.getcwd(), outcome_of, function, *arguments)
 
     def wait(self, seconds: float) -> dict[str, Any]:
-        """Return outcomes of calls by name, once there is one or the time is over."""
+        """Return the outcomes of calls by name, as soon as there is one or the time is up."""
         names = {reference: name for name, reference in self.running.items()}
         if not names:
             time.sleep(seconds)
@@ -239,7 +239,7 @@ class RayEngine:
         """Tell all calls to save their work and end, and wait until they have."""
         references = list(self.running.values())
         for reference in references:
-            self.ray.cancel(reference)  # arrives as a Ctrl-C, which a training takes as a request
+            self.ray.cancel(reference)  # arrives as a Ctrl-C, on which training stops and saves
         if references:
             self.ray.wait(references, num_returns=len(references), timeout=SECONDS_TO_STOP)
         self.running.clear()

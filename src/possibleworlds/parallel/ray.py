@@ -1,4 +1,4 @@
-"""A Ray cluster: the connection to it, and an ordered map on it."""
+"""Connect to a Ray cluster, and map over it in order."""
 
 import logging
 import os
@@ -18,10 +18,10 @@ SECONDS_TO_CONNECT = 10.0
 
 
 def connect_ray(address: str | None) -> Any:
-    """Connect Ray to the cluster at an address, or to a new one that only this machine reaches."""
+    """Connect Ray to the cluster at an address, or to a new one for this machine alone."""
     if address is None:
-        # Else Ray listens on all interfaces, and whoever reaches a port may run code. This is read
-        # when Ray is imported; it makes the loopback interface the address of the node.
+        # Otherwise Ray listens on all interfaces, and anyone who reaches a port may run code. This
+        # is read when Ray is imported; it makes the loopback interface the address of the node.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     try:
         import ray
@@ -29,7 +29,7 @@ def connect_ray(address: str | None) -> Any:
         raise missing_package("ray", "ray") from None
     try:
         host, _, port = (address or "").removeprefix("ray://").rpartition(":")
-        if port.isdecimal():  # Ray itself would keep on trying for minutes
+        if port.isdecimal():  # Ray itself would keep trying for minutes
             socket.create_connection((host, int(port)), SECONDS_TO_CONNECT).close()
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if address is None:
@@ -43,24 +43,24 @@ def connect_ray(address: str | None) -> Any:
 
 
 def ray_slots(ray: Any) -> int:
-    """How many calls of one core the cluster can run at once, at present."""
+    """Count the calls of one core that the cluster can currently run at once."""
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
 def call_from(folder: str, function: Callable[..., R], *arguments: Any) -> R:
-    """Make a call on a node, which finds the user's own networks in the driver's folder."""
+    """Make a call on a node, with the driver's folder on its path for the user's own networks."""
     if folder not in sys.path:
         sys.path.append(folder)
     return function(*arguments)
 
 
 def node_error(error: Exception) -> UserError:
-    """Describe why a call failed on a node, for instance because it lacks this package."""
+    """Describe why a call failed on a node, such as a missing package."""
     return UserError(f"a node of the cluster failed: {str(error).strip().splitlines()[-1]}")
 
 
 def ray_map(address: str | None) -> OrderedMap:
-    """Make an ordered map on a Ray cluster, which repeats what was lost with a node."""
+    """Make an ordered map on a Ray cluster, which repeats tasks that were lost with a node."""
     ray = connect_ray(address)
     remote = ray.remote(num_cpus=1, max_retries=-1)(call_from)
 
@@ -72,7 +72,7 @@ def ray_map(address: str | None) -> OrderedMap:
         except ray.exceptions.RayError as error:
             raise node_error(error) from None
 
-    def spread(function: Callable[[T], R], tasks: Iterable[T], _: int, /) -> Iterator[R]:
+    def cluster_map(function: Callable[[T], R], tasks: Iterable[T], _: int, /) -> Iterator[R]:
         slots = ray_slots(ray)
         waiting: deque[Any] = deque()
         try:
@@ -86,4 +86,4 @@ def ray_map(address: str | None) -> OrderedMap:
             for reference in waiting:
                 ray.cancel(reference)
 
-    return spread
+    return cluster_map

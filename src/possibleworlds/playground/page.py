@@ -1,8 +1,8 @@
-"""Assemble the playground: one page that needs nothing beside itself, with two networks inside.
+"""Assemble the playground: one self-contained page, with two networks inside.
 
-The page opens from a file, without a server and without a network connection. Its sources are
-modules that Node tests as they are; here they are put into one script, in the order in which they
-import each other. A content security policy lets that script run and nothing else load.
+The page opens from a file, without a server or a network connection. Its sources are modules that
+Node tests directly; here they are bundled into one script, in the order of their imports. A content
+security policy allows that script to run and nothing to be loaded.
 """
 
 import base64
@@ -27,13 +27,13 @@ HERE = files("possibleworlds.playground")
 CHECKPOINTS = files("possibleworlds") / "checkpoints"
 NETWORKS = ("possibleworldnet", "guidedworldnet")
 WEIGHTS = ("b1", "f.bias", "f.weight", "w1", "w4")
-"""The arrays of a network, in the order in which the page reads them."""
+"""The arrays of a network, in the order that the page expects."""
 IMPORT = re.compile(r'^import .*? from "\./(\w+)\.js";\n', re.MULTILINE | re.DOTALL)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 
 def assemble() -> str:
-    """Write the whole page, sources and weights together."""
+    """Assemble the whole page from sources and weights."""
     style, script = source("style.css"), "".join(bundle("main"))
     policy = f"default-src 'none'; script-src {policy_hash(script)}; style-src {policy_hash(style)}"
     parts = {
@@ -47,12 +47,12 @@ def assemble() -> str:
 
 
 def source(name: str) -> str:
-    """Read one of the page's sources."""
+    """Read a source file of the page."""
     return (HERE / name).read_text(encoding="utf-8")
 
 
 def bundle(module: str, done: set[str] | None = None) -> Iterator[str]:
-    """Give a module after all that it imports, each once, as parts of one script."""
+    """Yield a module after all of its imports, each once, as parts of one script."""
     done = set() if done is None else done
     done.add(module)
     text = source(f"{module}.js")
@@ -63,17 +63,17 @@ def bundle(module: str, done: set[str] | None = None) -> Iterator[str]:
 
 
 def policy_hash(text: str) -> str:
-    """Name a script or style in a content security policy."""
+    """Hash a script or style for a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def embedded(value: object) -> str:
-    """Write JSON that cannot end the element it stands in."""
+    """Encode JSON such that it cannot close the element that contains it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def page_data() -> dict[str, Any]:
-    """Collect what the page holds beside its sources: networks, examples, pairs of each split."""
+    """Collect the data of the page: networks, examples, pairs of each split."""
     return {
         "networks": {name: network(name) for name in NETWORKS},
         "examples": {
@@ -94,7 +94,7 @@ def samples() -> dict[str, list[list[str]]]:
 
 
 def network(name: str) -> dict[str, Any]:
-    """Give the weights and the settings of a pretrained network."""
+    """Return the weights and settings of a pretrained network."""
     folder = CHECKPOINTS / name
     arrays = read_safetensors((folder / "model.safetensors").read_bytes())
     weights = np.concatenate([arrays[key].ravel() for key in WEIGHTS]).astype("<f4")
@@ -103,7 +103,7 @@ def network(name: str) -> dict[str, Any]:
 
 
 def read_safetensors(content: bytes) -> dict[str, NDArray[np.float32]]:
-    """Read the arrays of a safetensors file, which must be of float32, without torch."""
+    """Read the float32 arrays of a safetensors file, without torch."""
     start = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:start])
     arrays = {}

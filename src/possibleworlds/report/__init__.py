@@ -1,1 +1,1 @@
-"""Results of runs as tables and figures on one page."""
+"""Turn the results of runs into tables and figures on one page."""

@@ -1,4 +1,4 @@
-"""Cells of tables: numbers formatted as what they are."""
+"""Cells of tables, formatted by the type of their values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from possibleworlds.report.runs import SeedMean
 
 
 def as_cell(value: Any, muted: bool = False) -> Cell:
-    """Show a value as its type asks for: accuracies are SeedMeans or floats, counts integers."""
+    """Format a value by its type: accuracies are SeedMeans or floats, counts are integers."""
     if isinstance(value, Cell):
         return value
     if isinstance(value, SeedMean):
@@ -26,9 +26,9 @@ def as_cell(value: Any, muted: bool = False) -> Cell:
 
 
 def table(columns: Iterable[Any], rows: Iterable[Iterable[Any]], words: int = 1) -> Table:
-    """Make a table of values."""
-    named = [as_cell(column) for column in columns]
-    return Table(named, [[as_cell(value) for value in row] for row in rows], words)
+    """Make a table from values."""
+    headers = [as_cell(column) for column in columns]
+    return Table(headers, [[as_cell(value) for value in row] for row in rows], words)
 
 
 def time_cell(seconds: SeedMean) -> Cell:
@@ -42,7 +42,7 @@ def network_cell(model: str) -> Cell:
 
 
 def mark_best(cells: Sequence[Cell]) -> list[Cell]:
-    """Put the largest of several numbers in bold, and all that look equal to it."""
+    """Put the largest of several numbers in bold, with all that round to the same value."""
     values = [cell.value for cell in cells if cell.value is not None]
     best = round(max(values), 3) if len(values) > 1 else None
     return [
@@ -52,5 +52,5 @@ def mark_best(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def best_of_columns(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
-    """Mark the best of each column."""
+    """Put the best number of each column in bold."""
     return list(zip(*map(mark_best, zip(*rows, strict=True)), strict=True))

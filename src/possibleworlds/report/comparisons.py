@@ -1,4 +1,4 @@
-"""What symbol permutation does, how networks learn, and what they reach that see one side."""
+"""The effect of symbol permutation, learning curves, and networks that see one side of a pair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from possibleworlds.paper import PERMUTATION_GAIN, SPLITS
 from possibleworlds.report.cells import network_cell, table
 from possibleworlds.report.figures import Axis, Point, by_family, log_axis, network_line
 from possibleworlds.report.material import TESTS, Material
-from possibleworlds.report.page import Cell, Part, Picture, code, text
+from possibleworlds.report.page import Cell, Part, Picture, code, signed_points, text
 from possibleworlds.report.runs import RunGroup, SeedMean
 
 
@@ -17,19 +17,19 @@ class Gain:
     """A difference of two accuracies on the same test set."""
 
     difference: float
-    half_width: float | None  # of the 95 % interval that follows from the number of rows
+    half_width: float | None  # of the 95 % interval, from the number of rows
 
 
 @dataclass(frozen=True)
 class PermutationRow:
-    """What symbol permutation does for a network."""
+    """The effect of symbol permutation on a network."""
 
     model: str
     with_permutation: SeedMean
     without_permutation: SeedMean
     gain: float
     gain_on_tests: dict[str, Gain]
-    paper_gain: list[float] | None  # from and to, where the paper names it
+    paper_gain: list[float] | None  # from and to, where the paper reports it
 
 
 def permutation_row(off: RunGroup, on: RunGroup) -> PermutationRow:
@@ -82,11 +82,11 @@ def gain_cell(gain: Gain | None) -> Cell:
     if gain is None:
         return Cell("")
     details = (f"± {100 * gain.half_width:.1f}",) if gain.half_width else ()
-    return Cell(f"{100 * gain.difference:+.1f}".replace("-", "−"), gain.difference, details)
+    return Cell(signed_points(gain.difference), gain.difference, details)
 
 
 def curves_section(groups: Sequence[RunGroup]) -> list[Part]:
-    """Show learning curves, by data and by time."""
+    """Show learning curves by training pairs and by time."""
     if not groups:
         return [text("no learning curves")]
     parts: list[Part] = []
@@ -97,8 +97,8 @@ def curves_section(groups: Sequence[RunGroup]) -> list[Part]:
         lines = []
         for group in groups:
             batch = group.first.settings["batch_size"]
-            at = [p.step * batch if unit == "pairs" else p.seconds / 60 for p in group.curve]
-            curve = zip(at, group.curve, strict=True)
+            xs = [p.step * batch if unit == "pairs" else p.seconds / 60 for p in group.curve]
+            curve = zip(xs, group.curve, strict=True)
             points = [Point(x, f"{x:,.4g} {unit}", p.validation) for x, p in curve if x > 0]
             lines += [network_line(group.model, points)] if points else []
         x_axis = log_axis(axis, [p.x for line in lines for p in line.points] or [1.0])
@@ -124,14 +124,14 @@ class OneSidedRow:
 
 
 def one_sided_rows(material: Material) -> list[OneSidedRow]:
-    """List what networks reach that see one side of each pair, by their training data."""
+    """List the accuracy of networks that see one side of each pair, sorted by training data."""
     rows = []
     for group in material.one_sided:
         run = group.first
-        own = [f.name for f in material.folders if f.fingerprint == run.record.data]
+        sources = [f.name for f in material.folders if f.fingerprint == run.record.data]
         easy = [key for key in group.accuracy if key.endswith("/test_easy")]
-        beside = [key for key in easy if key.partition("/")[0] in own] or easy
-        test_easy = group.accuracy[beside[0]] if len(beside) == 1 else None
+        easy = [key for key in easy if key.partition("/")[0] in sources] or easy
+        test_easy = group.accuracy[easy[0]] if len(easy) == 1 else None
         trained_on = material.data_name(run)
         rows.append(
             OneSidedRow(group.model, run.side, trained_on, group.seeds, group.validation, test_easy)
@@ -140,7 +140,7 @@ def one_sided_rows(material: Material) -> list[OneSidedRow]:
 
 
 def one_sided_section(rows: Sequence[OneSidedRow]) -> list[Part]:
-    """Show what a network reaches that sees one side alone."""
+    """Show the accuracy of networks that see one side of a pair."""
     if not rows:
         return [text("no one-sided runs")]
     columns = ["network", "sees", "trained on", "validation", "test (easy)", "seeds"]

@@ -1,4 +1,4 @@
-"""The data: the paper's Table 1 beside ours, and its tables of superficial features."""
+"""The data: the paper's Table 1 next to ours, and its tables of superficial features."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from possibleworlds.data.statistics import (
 from possibleworlds.report.cells import table
 from possibleworlds.report.material import DataFolder, Material
 from possibleworlds.report.page import Cell, Part, Table, code, text
-from possibleworlds.report.runs import place_in
+from possibleworlds.report.runs import sort_key
 
 ALL_SPLITS = tuple(paper.TABLE_1)
 BIAS_ROWS = 50_000
-"""As many rows as in the paper's Tables 3 and 4, since chi-squared grows with them."""
+"""The number of rows in the paper's Tables 3 and 4, on which chi-squared depends."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,9 @@ class DataRow:
 
 
 def data_row(folder: DataFolder) -> DataRow:
-    """Compute Table 1 for a folder, and the bias tables for the start of its training data."""
-    files = {
-        file.stem: file
-        for file in sorted(folder.files, key=lambda file: place_in(ALL_SPLITS, file.stem))
-    }
+    """Compute Table 1 for a folder, and the bias tables for the first rows of its training data."""
+    in_order = sorted(folder.files, key=lambda file: sort_key(ALL_SPLITS, file.stem))
+    files = {file.stem: file for file in in_order}
     lines = {
         name: as_in_table_1(name, split_statistics(read_pairs(file)))._asdict()
         for name, file in files.items()
@@ -57,17 +55,15 @@ def data_section(rows: Sequence[DataRow], material: Material) -> list[Part]:
 
 
 def number(value: float, digits: int = 2, muted: bool = False) -> Cell:
-    """Show a number with some digits."""
+    """Show a number with a certain number of decimals."""
     return Cell(f"{value:,.{digits}f}", value, muted=muted)
 
 
 def table_1(rows: Sequence[DataRow]) -> Table:
-    """Put the paper's Table 1 beside ours."""
+    """Show the paper's Table 1 next to ours."""
     lines: list[list[Cell]] = []
-    for split in sorted(
-        {split for row in rows for split in row.table_1},
-        key=lambda split: place_in(ALL_SPLITS, split),
-    ):
+    splits = {split for row in rows for split in row.table_1}
+    for split in sorted(splits, key=lambda split: sort_key(ALL_SPLITS, split)):
         sources: list[tuple[str, Iterable[float], bool]] = [
             (row.name, row.table_1[split].values(), False) for row in rows if split in row.table_1
         ]
@@ -81,7 +77,7 @@ def table_1(rows: Sequence[DataRow]) -> Table:
 
 
 def bias_parts(row: DataRow, biases: FileStatistics) -> list[Part]:
-    """Show whether superficial features tell positives from negatives, and heuristics."""
+    """Show how well superficial features and heuristics tell positives from negatives."""
     published = {"naive": paper.TABLE_3, "fourtuples": paper.TABLE_4}.get(row.method, {})
     lines = []
     for name, sides in biases.features.items():

@@ -1,7 +1,7 @@
-"""Figures as SVG without scripts: lines in small panels that share their axes.
+"""Draw line charts as SVG without scripts, in small panels that share their axes.
 
-A family of networks has one colour and one panel, in which the other families are faint. A network
-is named at the end of its line; the line under the pointer shows its values (figures.css).
+Each family of networks has a colour and a panel, in which the other families are faint. A network
+is named at the end of its line; hovering over a line shows its values (figures.css).
 """
 
 import math
@@ -23,19 +23,19 @@ FAMILIES = {
     "worlds": ("Worlds", "network with worlds", "possibleworldnet guidedworldnet"),
     OTHERS: ("Other networks", "other network", ""),
 }
-"""The families by their class in figures.css: what all and what one of them is called, and who."""
+"""The title, singular and members of each family, by its class in figures.css."""
 LEFT, RIGHT, TOP, BOTTOM = 30, WIDTH - 116, 26, HEIGHT - 40
-"""The edges of the plot in a panel; names of lines stand at the right."""
+"""The edges of the plot in a panel; the names of lines are to its right."""
 LABEL_GAP = 13
-MOST_VALUES = 5
-"""How many values a line shows under the pointer."""
+MAX_VALUES = 5
+"""How many values a line shows when hovered over."""
 CHANCE = 50.0
 
 
 def family_of(model: str) -> str:
     """Find the family of a network."""
-    own = (family for family, (_, _, names) in FAMILIES.items() if model in names.split())
-    return next(own, OTHERS)
+    matches = (family for family, (_, _, names) in FAMILIES.items() if model in names.split())
+    return next(matches, OTHERS)
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Point:
     """A point of a line: a fraction, shown in percent."""
 
     x: float
-    where: str
-    """What stands before the number under the pointer."""
+    label: str
+    """Describes x in the tooltip."""
     value: float
     interval: tuple[float, float] | None = None
     note: str = ""
@@ -61,7 +61,7 @@ class Line:
 
     name: str
     kind: str
-    """Its classes in figures.css: a family, and "dashed"."""
+    """Its classes in figures.css: a family, and possibly "dashed"."""
     points: list[Point]
     opacity: float = 1.0
 
@@ -73,7 +73,7 @@ def network_line(model: str, points: list[Point]) -> Line:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: where its ends are, and which numbers stand at it."""
+    """An axis: its label, ends and tick marks."""
 
     label: str
     low: float
@@ -82,33 +82,33 @@ class Axis:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Give the place of a value, from 0 to 1."""
-        low, high, here = (math.log(v) if self.log else v for v in (self.low, self.high, value))
-        return (here - low) / (high - low) if high > low else 0.5
+        """Compute the position of a value on the axis, from 0 to 1."""
+        low, high, x = (math.log(v) if self.log else v for v in (self.low, self.high, value))
+        return (x - low) / (high - low) if high > low else 0.5
 
 
-def linear_axis(label: str, low: float, high: float, most: int = 5) -> Axis:
-    """Make an axis with round numbers."""
-    step = 10.0 ** math.floor(math.log10(max(high - low, 1) / most))
-    step = next(step * m for m in (1, 2, 5, 10, 20) if (high - low) / (step * m) <= most)
+def linear_axis(label: str, low: float, high: float, max_ticks: int = 5) -> Axis:
+    """Make an axis with ticks at round numbers."""
+    step = 10.0 ** math.floor(math.log10(max(high - low, 1) / max_ticks))
+    step = next(step * m for m in (1, 2, 5, 10, 20) if (high - low) / (step * m) <= max_ticks)
     first = math.ceil(low / step - 1e-9)
     ticks = [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
     return Axis(label, low, high, ticks)
 
 
 def log_axis(label: str, values: Sequence[float], ticks: Sequence[float] = ()) -> Axis:
-    """Make a logarithmic axis over values, with given numbers or 1, 3, 10, 30 and so on."""
+    """Make a logarithmic axis over values, with these ticks or 1, 3, 10, 30 and so on."""
     low, high = min(values), max(values)
     if not ticks:
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        few, many = ([m * 10.0**e for e in decades for m in ms] for ms in ((1, 3), (1, 2, 5)))
-        few, many = ([t for t in ts if low * 0.99 <= t <= high * 1.01] for ts in (few, many))
-        ticks = few if len(few) > 2 else many or [low]
+        all_ticks = ([m * 10.0**e for e in decades for m in ms] for ms in ((1, 3), (1, 2, 5)))
+        sparse, dense = ([t for t in ts if low * 0.99 <= t <= high * 1.01] for ts in all_ticks)
+        ticks = sparse if len(sparse) > 2 else dense or [low]
     return Axis(label, low, high, ticks[:: math.ceil(len(ticks) / 6)], log=True)
 
 
 def accuracy_axis(lines: Iterable[Line]) -> Axis:
-    """Make an axis of accuracies in percent that ends at 100, with chance among its numbers."""
+    """Make an axis of accuracies in percent that ends at 100, with a tick at chance level."""
     lowest = min((point.y for line in lines for point in line.points), default=CHANCE)
     low = min(45.0, 5 * math.floor(lowest / 5))
     ticks = [tick for tick in (25.0, CHANCE, 75.0, 100.0) if tick >= low]
@@ -116,17 +116,17 @@ def accuracy_axis(lines: Iterable[Line]) -> Axis:
 
 
 def tick_text(value: float) -> str:
-    """Write a number at an axis."""
+    """Format the label of a tick."""
     return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
 
 
-def path(kind: str, places: Iterable[tuple[float, float]]) -> str:
-    """Draw a line through some places."""
-    return f'<path class="{kind}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in places)}"/>'
+def path(kind: str, points: Iterable[tuple[float, float]]) -> str:
+    """Draw a line through points in SVG coordinates."""
+    return f'<path class="{kind}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>'
 
 
 def svg_text(kind: str, x: float, y: float, text: str) -> str:
-    """Write at a place."""
+    """Write a text at a point in SVG coordinates."""
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escaped(text)}</text>'
 
 
@@ -138,7 +138,7 @@ class Panel:
     y_axis: Axis
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Find the place of a value, within the edges."""
+        """Convert values to SVG coordinates, clipped to the edges of the plot."""
         height = min(1.0, max(0.0, self.y_axis.at(y)))
         return LEFT + self.x_axis.at(x) * (RIGHT - LEFT), BOTTOM - height * (BOTTOM - TOP)
 
@@ -149,7 +149,7 @@ class Panel:
         context: Iterable[Line] = (),
         shaded_to: float | None = None,
     ) -> str:
-        """Draw lines, with others faint and without names; the background is shaded up to x."""
+        """Draw lines in front of faint context lines, with the background shaded up to a value."""
         x_axis, y_axis = self.x_axis, self.y_axis
         parts = [svg_text("title", LEFT, 14, title)]
         if shaded_to is not None:
@@ -176,18 +176,18 @@ class Panel:
         return f'<svg class="panel" {attributes}>{"".join(parts)}</svg>'
 
     def draw_line(self, line: Line, name_y: float) -> str:
-        """Draw a line with its points, its name, and the values that the pointer uncovers."""
+        """Draw a line with its points, its name, and the values that hovering shows."""
         places = [self.place(p.x, p.y) for p in line.points]
         parts = [path("hit", places), path("stroke", places)]
-        step = math.ceil(len(line.points) / MOST_VALUES)
+        step = math.ceil(len(line.points) / MAX_VALUES)
         for i, point in enumerate(reversed(line.points)):
             x, y = self.place(point.x, point.y)
             bounds = [100 * bound for bound in point.interval or ()]
             if bounds:
                 parts.append(path("error", [self.place(point.x, bound) for bound in bounds]))
             interval = " ({:.1f}–{:.1f})".format(*bounds) if bounds else ""
-            hint = f"{line.name}, {point.where}: {point.y:.1f} %{interval}{point.note}"
-            title = f"<title>{escaped(hint)}</title>"
+            tooltip = f"{line.name}, {point.label}: {point.y:.1f} %{interval}{point.note}"
+            title = f"<title>{escaped(tooltip)}</title>"
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4">{title}</circle>')
             if i % step == 0:
                 parts.append(svg_text("value", x, y - 7, f"{point.y:.1f}"))
@@ -197,10 +197,10 @@ class Panel:
         return f'<g class="line {line.kind}"{opacity}>{"".join(parts)}</g>'
 
 
-def spread_out(places: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Move labels apart until none covers another, each as near to its place as that allows."""
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    spread = list(places)
+def spread_out(heights: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Move labels apart until none overlap, each as little as possible."""
+    order = sorted(range(len(heights)), key=lambda i: heights[i])
+    spread = list(heights)
     for before, i in pairwise(order):
         spread[i] = max(spread[i], spread[before] + LABEL_GAP)
     limit = bottom
@@ -212,12 +212,12 @@ def spread_out(places: Sequence[float], top: float, bottom: float) -> list[float
 
 
 def by_family(lines: Sequence[Line], x_axis: Axis, shaded_to: float | None = None) -> list[str]:
-    """Draw a panel for each family of networks, with the others as its background."""
+    """Draw a panel for each family of networks, with the others as faint context."""
     panel = Panel(x_axis, accuracy_axis(lines))
     drawings = []
     for family, (title, *_) in FAMILIES.items():
-        own = [line for line in lines if line.kind == family]
+        members = [line for line in lines if line.kind == family]
         context = [line for line in lines if line.kind != family]
-        if own:
-            drawings.append(panel.draw(title, own, context, shaded_to))
+        if members:
+            drawings.append(panel.draw(title, members, context, shaded_to))
     return drawings

@@ -1,4 +1,4 @@
-"""What a report is made from: data folders, and which groups of runs each part compares."""
+"""The input of a report: data folders, and the groups of runs that each section compares."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -26,48 +26,48 @@ class DataFolder:
     path: Path
     files: list[Path]
     manifest: dict[str, Any]
-    """The content of dataset.json; empty for data from elsewhere."""
+    """The content of dataset.json; empty if there is none."""
 
     @cached_property
     def fingerprint(self) -> dict[str, str]:
-        """The SHA-256 of the files that a network is trained with."""
+        """The SHA-256 of the training and validation files."""
         return {path.name: digest(path) for path in self.files if path.name in TRAINING_FILES}
 
     @property
     def splits(self) -> list[Path]:
-        """The files that are splits of the paper."""
+        """The files of the paper's validation and test splits."""
         return [file for file in self.files if file.stem in SPLITS]
 
     @property
     def train(self) -> dict[str, Any]:
-        """The settings of the training data; empty where they are not known."""
+        """The settings of the training data; empty if unknown."""
         splits = self.manifest.get("settings", [])
         return next((split for split in splits if split["name"] == "train"), {})
 
     @property
     def method(self) -> str:
-        """The method that made the training data; empty where it is not known."""
+        """The method that generated the training data; empty if unknown."""
         return str(self.train.get("method", ""))
 
     @property
     def name(self) -> str:
-        """The name of the data set: that of its folder."""
+        """The name of the data set, which is that of its folder."""
         return self.path.resolve().name
 
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """What a report is to be about, and the command that asks for it."""
+    """The runs and data of a report, and the command that requests it."""
 
     folders: Sequence[Path]
     data: Sequence[Path]
     command: str
     note: str = ""
-    """What the page says before all else."""
+    """Stands at the end of the summary."""
 
 
 class Material:
-    """All that a report is made from."""
+    """The runs and data of a report, grouped for its sections."""
 
     def __init__(self, request: ReportRequest) -> None:
         self.request = request
@@ -87,8 +87,8 @@ class Material:
         return most_common[0][0] if most_common else ""
 
     @cached_property
-    def one_each(self) -> list[RunGroup]:
-        """One group for each network, for the figures: on the data that most share."""
+    def one_per_network(self) -> list[RunGroup]:
+        """One group for each network, trained on the most common data where possible."""
         kept: dict[str, RunGroup] = {}
         for group in sorted(self.groups, key=lambda group: group.data_key != self.common_data):
             kept.setdefault(group.model, group)
@@ -97,28 +97,28 @@ class Material:
     @property
     def possibleworldnet(self) -> RunGroup | None:
         """The selected PossibleWorldNet."""
-        return next((g for g in self.one_each if g.model == POSSIBLEWORLDNET), None)
+        return next((g for g in self.one_per_network if g.model == POSSIBLEWORLDNET), None)
 
     @cached_property
     def test_folders(self) -> list[DataFolder]:
-        """The data to evaluate on: what was named, and unbiased test sets beside the runs."""
-        named = {path.resolve() for path in self.request.data}
+        """The data to evaluate on: requested folders, and unbiased test sets next to the runs."""
+        requested = {path.resolve() for path in self.request.data}
         return [
             folder
             for folder in self.folders
             if folder.method != "naive"
-            and (folder.path.resolve() in named or any(f.stem in TESTS for f in folder.files))
+            and (folder.path.resolve() in requested or any(f.stem in TESTS for f in folder.files))
         ]
 
     @property
     def evaluate_command(self) -> str:
-        """The command that evaluates what was not evaluated."""
+        """The command that runs the missing evaluations."""
         data = "" if self.test_folders else " --data DATA"
         return f"{self.request.command}{data} --evaluate"
 
     @property
     def used(self) -> list[Run]:
-        """Every run that a number of the report comes from."""
+        """Every run that contributes a number to the report."""
         compared = [group for pair in self.permutation_pairs for group in reversed(pair)]
         groups = [*self.groups, *self.worlds_series, *compared, *self.one_sided]
         return list({run.path: run for group in groups for run in group.runs}.values())
@@ -128,7 +128,7 @@ class Material:
         return next((f for f in self.folders if f.fingerprint == run.record.data), None)
 
     def data_name(self, run: Run) -> str:
-        """Name the training data of a run: by folder and method, else by fingerprint."""
+        """Describe the training data of a run by folder and method, or by fingerprint."""
         if folder := self.folder_of(run):
             method = METHOD_NAMES.get(folder.method, folder.method)
             return f"{folder.name} ({method})" if method else folder.name
@@ -136,19 +136,19 @@ class Material:
 
 
 def find_data(folders: Sequence[Path], data: Sequence[Path]) -> list[DataFolder]:
-    """Read the data folders beside the runs, and those that were named."""
+    """Read the requested data folders and those next to the runs."""
     for folder in data:
         if not folder.is_dir():
             raise UserError(f"{folder}: not a folder")
-    beside = [path for folder in folders for path in runs.folders_with(folder, MANIFEST)]
-    distinct = {path.resolve(): path for path in (*beside, *data)}
+    next_to_runs = [path for folder in folders for path in runs.folders_with(folder, MANIFEST)]
+    distinct = {path.resolve(): path for path in (*next_to_runs, *data)}
     manifests = [read_manifest(p) if (p / MANIFEST).exists() else {} for p in distinct.values()]
     pairs = zip(distinct.values(), manifests, strict=True)
     return [DataFolder(path, data_files([path]), manifest) for path, manifest in pairs]
 
 
 def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:
-    """Compute the SHA-256 of each file, by the key of evaluations on it."""
+    """Compute the SHA-256 of each split, by its evaluation key."""
     files: dict[str, Path] = {}
     for file in (file for folder in folders for file in folder.splits):
         same = files.setdefault(evaluation_key(file), file)
@@ -158,10 +158,10 @@ def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:
 
 
 def without_outdated(run: Run, digests: dict[str, str]) -> Run:
-    """Drop evaluations on files that have changed since."""
+    """Drop the evaluations on files that have changed since."""
 
     def is_current(key: str) -> bool:
-        now = digests.get(split_key(key)[0])
-        return run.evaluations[key].get("sha256") in (now, None) or now is None
+        current = digests.get(split_key(key)[0])
+        return run.evaluations[key].get("sha256") in (current, None) or current is None
 
     return replace(run, evaluations={k: v for k, v in run.evaluations.items() if is_current(k)})

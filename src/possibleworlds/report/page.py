@@ -1,8 +1,8 @@
-"""A report as one HTML page that loads nothing, and as Markdown.
+"""Render a report as one self-contained HTML page, and as Markdown.
 
-Text of our own is Markdown of the simplest kind: **strong**, *emphasis* and `code`. Whatever comes
-from files and folders is plain text in cells and code, and is escaped in both forms. A content
-security policy lets the page's own script run and nothing else load.
+The package's own text is minimal Markdown: **strong**, *emphasis* and `code`. Text from files and
+folders is plain text in cells and code blocks, and is escaped in both formats. A content security
+policy allows the page's own script to run and nothing to be loaded.
 """
 
 import base64
@@ -16,9 +16,9 @@ from string import Template
 
 PLAYGROUND = "playground.html"
 WIDTH, HEIGHT = 328, 232
-"""The size of a drawing."""
-DRAWINGS_ABREAST = 2
-"""Drawings side by side in a figure of the Markdown page."""
+"""The size of a drawing, in SVG units."""
+DRAWINGS_PER_ROW = 2
+"""How many drawings stand side by side in a figure of the Markdown page."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Cell:
     text: str
     value: float | None = None
     details: tuple[str, ...] = ()
-    """Plain texts in small letters below."""
+    """Plain text in small type below."""
     bar: float | None = None
     """The length of the bar behind the text, from 0 to 1."""
     bold: bool = False
@@ -45,14 +45,14 @@ class Table:
     columns: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
     words: int = 1
-    """So many columns at the left hold words, the others numbers."""
+    """How many columns on the left hold text; the others hold numbers."""
     title: str = ""
-    """Plain text; the table is folded away under it."""
+    """Plain text; a table with a title is collapsed under it."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Drawings (each an svg element), the name of their file, and what they show."""
+    """A figure: the name of its file, its caption, and its drawings (each an svg element)."""
 
     name: str
     caption: str
@@ -60,25 +60,25 @@ class Picture:
 
     @property
     def file(self) -> str:
-        """The place of the picture, relative to the Markdown page."""
+        """The path of the file, relative to the Markdown page."""
         return f"figures/{self.name}.svg"
 
     def svg(self) -> str:
-        """Write all drawings as one file that needs no style sheet beside it."""
+        """Combine all drawings into one SVG file that includes its style sheet."""
         parts = []
         for i, drawing in enumerate(self.drawings):
-            place = f'x="{i % DRAWINGS_ABREAST * WIDTH}" y="{i // DRAWINGS_ABREAST * HEIGHT}"'
+            position = f'x="{i % DRAWINGS_PER_ROW * WIDTH}" y="{i // DRAWINGS_PER_ROW * HEIGHT}"'
             size = f'width="{WIDTH}" height="{HEIGHT}"'
-            parts.append(drawing.replace("<svg", f"<svg {place} {size}", 1))
-        across, down = min(DRAWINGS_ABREAST, len(parts)), -(-len(parts) // DRAWINGS_ABREAST)
-        box = f'viewBox="0 0 {across * WIDTH} {down * HEIGHT}"'
+            parts.append(drawing.replace("<svg", f"<svg {position} {size}", 1))
+        columns, rows = min(DRAWINGS_PER_ROW, len(parts)), -(-len(parts) // DRAWINGS_PER_ROW)
+        box = f'viewBox="0 0 {columns * WIDTH} {rows * HEIGHT}"'
         content = f"<style>{asset('figures.css')}</style>{''.join(parts)}"
         return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{content}</svg>\n'
 
 
 @dataclass(frozen=True)
 class Code:
-    """Something to type, under a title."""
+    """Commands to type, under a title."""
 
     title: str
     text: str
@@ -86,51 +86,56 @@ class Code:
 
 Part = str | Table | Code | Picture
 Sections = Mapping[str, Sequence[Part]]
-"""The parts of a report under the titles of its sections."""
+"""The parts of each section of a report, by title."""
 
 
 def asset(name: str) -> str:
-    """Read a file of this folder."""
+    """Read a text file of this package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def text(name: str, /, **values: object) -> str:
-    """Write a paragraph of texts.md, with values in the places of their names."""
+    """Fill the values into a paragraph of texts.md."""
     paragraphs = dict(part.split("\n", 1) for part in asset("texts.md").split("\n## ")[1:])
     return " ".join(paragraphs[name].split()).format(**values)
 
 
 def escape_controls(text: str, keep: str = "") -> str:
-    """Write control characters, such as line breaks in names of files, as escapes."""
+    """Replace control characters, such as line breaks in file names, by escape sequences."""
     escapes = {c: c.encode("unicode_escape").decode() for c in text if not c.isprintable()}
     return "".join(c if c in keep else escapes.get(c, c) for c in text)
 
 
 def escaped(text: str) -> str:
-    """Write plain text in HTML or SVG."""
+    """Escape plain text for HTML or SVG."""
     return escape(escape_controls(text))
 
 
 def code(text: str) -> str:
-    """Quote a text from elsewhere as code; it cannot end the quotation."""
+    """Format external text as inline code, which it cannot break out of."""
     return f"`{escape_controls(text).replace('`', 'ˋ')}`"
 
 
 def listed(texts: Sequence[str]) -> str:
-    """List texts as in a sentence: a, b and c."""
+    """Join texts as in a sentence: a, b and c."""
     return " and ".join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])
 
 
 def duration(seconds: float) -> str:
-    """Write a time in the unit that suits it."""
+    """Format a time in hours, minutes or seconds."""
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:,.1f} {unit}"
     return f"{seconds:.0f} s"
 
 
+def signed_points(difference: float) -> str:
+    """Format a difference of two accuracies, in percentage points."""
+    return f"{100 * difference:+.1f}".replace("-", "−")
+
+
 def inline(text: str) -> str:
-    """Convert the simplest Markdown to HTML."""
+    """Convert minimal Markdown to HTML."""
     # A number and its % stay on one line.
     pieces = re.sub(r"(?<=\d) %", "&nbsp;%", escape(text)).split("`")
     for i in range(1, len(pieces), 2):
@@ -140,7 +145,7 @@ def inline(text: str) -> str:
 
 
 def html_row(cells: Sequence[Cell], words: int, tag: str = "td") -> str:
-    """Write a row of a table."""
+    """Render a row of a table."""
     row = ""
     for column, cell in enumerate(cells):
         text = escaped(cell.text)
@@ -160,22 +165,22 @@ def html_row(cells: Sequence[Cell], words: int, tag: str = "td") -> str:
     return f"<tr>{row}</tr>"
 
 
-def folded(title: str, html: str) -> str:
-    """Fold something away under a title."""
+def collapsed(title: str, html: str) -> str:
+    """Collapse HTML under a title."""
     return f"<details><summary>{escaped(title)}</summary>{html}</details>\n"
 
 
 def html_part(part: Part) -> str:
-    """Write a part of a section; a table scrolls sideways where the screen is narrow."""
+    """Render a part of a section; a table scrolls sideways on a narrow screen."""
     if isinstance(part, Table):
         head = html_row(part.columns, part.words, "th")
         body = "\n".join(html_row(row, part.words) for row in part.rows)
         table = f"<table><thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table>"
         html = f'<div class="wide">{table}</div>\n'
-        return folded(part.title, html) if part.title else html
+        return collapsed(part.title, html) if part.title else html
     if isinstance(part, Code):
         text = escape(escape_controls(part.text, keep="\n"))
-        return folded(part.title, f"<pre>{text}</pre>")
+        return collapsed(part.title, f"<pre>{text}</pre>")
     if isinstance(part, Picture):
         caption = f"<figcaption>{escaped(part.caption)}</figcaption>"
         panels = "\n".join(part.drawings)
@@ -185,7 +190,7 @@ def html_part(part: Part) -> str:
 
 
 def to_html(title: str, sections: Sections) -> str:
-    """Write the report as one page that loads nothing."""
+    """Render the report as one self-contained page."""
     links = body = ""
     for name, parts in sections.items():
         anchor = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
@@ -204,12 +209,12 @@ def to_html(title: str, sections: Sections) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Escape plain text, so that neither Markdown nor HTML in it means anything."""
+    """Escape plain text for Markdown, including any HTML in it."""
     return re.sub(r"([\\`*_\[\]<>|#!&~$])", r"\\\1", escape_controls(text))
 
 
 def markdown_cell(cell: Cell) -> str:
-    """Write a cell."""
+    """Render a cell of a table."""
     mark = ("**" * cell.bold + "*" * cell.muted) if cell.text else ""
     text = f"{mark}{markdown_text(cell.text)}{mark}"
     if cell.link:
@@ -218,7 +223,7 @@ def markdown_cell(cell: Cell) -> str:
 
 
 def markdown_part(part: Part) -> str:
-    """Write a part of a section."""
+    """Render a part of a section."""
     if isinstance(part, Table):
         rule = ["---"] * part.words + ["---:"] * (len(part.columns) - part.words)
         head, *body = (map(markdown_cell, row) for row in (part.columns, *part.rows))
@@ -230,13 +235,13 @@ def markdown_part(part: Part) -> str:
         return f"{markdown_text(part.title)}\n\n{fence}console\n{text}\n{fence}"
     if isinstance(part, Picture):
         return f"![{markdown_text(part.caption)}]({part.file})"
-    # Text of our own: only HTML in it is escaped, outside its code.
+    # The package's own text: only HTML outside inline code is escaped.
     pieces = part.split("`")
     return "`".join(p if i % 2 else escape(p, quote=False) for i, p in enumerate(pieces))
 
 
 def to_markdown(title: str, sections: Sections) -> str:
-    """Write the report as Markdown, with its pictures in files."""
+    """Render the report as Markdown, with its figures in files."""
     parts = [f"# {title}"]
     for name, content in sections.items():
         parts += [f"## {name}", *map(markdown_part, content)]

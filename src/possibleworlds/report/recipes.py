@@ -1,4 +1,4 @@
-"""How every number of a report can be repeated: the commands that made runs and data."""
+"""How to repeat every number of a report: the commands that made the runs and the data."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from possibleworlds.training.settings import RunSettings
 
 
 def recipe(run: Run, material: Material) -> dict[str, Any]:
-    """Write down how a run can be repeated and what to expect, as report.json stores it."""
+    """Describe how to repeat a run and the result to expect, as stored in report.json."""
     record = run.record
     return {
         "run": str(run.path),
@@ -36,17 +36,17 @@ def recipe(run: Run, material: Material) -> dict[str, Any]:
 
 
 def train_command(run: Run, material: Material) -> str:
-    """Write the command that trains a network as a run did."""
+    """Write the command that repeats the training of a run."""
     folder = material.folder_of(run)
     data = str(folder.path) if folder else "DATA"
-    words = ["possibleworlds", "train", run.record.model, "--data", data, "--out", "RUN"]
+    command = ["possibleworlds", "train", run.record.model, "--data", data, "--out", "RUN"]
     for name, value in changed_settings(run).items():
-        words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
-    return join([*words, "--seed", str(run.record.seed)])
+        command += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
+    return join([*command, "--seed", str(run.record.seed)])
 
 
 def changed_settings(run: Run) -> dict[str, Any]:
-    """Find the settings of a run that are not this version's defaults.
+    """Find the settings of a run that differ from this version's defaults.
 
     Only registered networks have known defaults: a report imports no class that a file names.
     """
@@ -57,7 +57,7 @@ def changed_settings(run: Run) -> dict[str, Any]:
 
 
 def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
-    """Write the commands that evaluate a run as it was, one for each number of worlds."""
+    """Write the commands that repeat the evaluations of a run, one for each number of worlds."""
     return [
         join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", str(n)] if n else [])])
         for n, files in sorted(evaluated_files(run, folders).items())
@@ -65,7 +65,7 @@ def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
 
 
 def evaluated_files(run: Run, folders: Sequence[DataFolder]) -> dict[int, list[str]]:
-    """List the files that a run was evaluated on, by the number of worlds; 0 if it has none."""
+    """List the files that a run was evaluated on, by the number of worlds; 0 is the default."""
     paths = {evaluation_key(file): str(file) for folder in folders for file in folder.files}
     files_by_worlds: dict[int, list[str]] = {}
     for key in sorted(run.evaluations):
@@ -75,25 +75,26 @@ def evaluated_files(run: Run, folders: Sequence[DataFolder]) -> dict[int, list[s
 
 
 def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
-    """Write the command that made a data folder; nothing for data from elsewhere."""
+    """Write the command that generated a data folder; empty for data from elsewhere."""
     if not (train := folder.train):
         return ""
-    words = ["possibleworlds", "generate", str(folder.path), "--seed", str(folder.manifest["seed"])]
+    seed = str(folder.manifest["seed"])
+    command = ["possibleworlds", "generate", str(folder.path), "--seed", seed]
     presets = [
         name
         for name, splits in PRESETS.items()
         if json.loads(json.dumps([asdict(s) for s in splits])) == folder.manifest["settings"]
     ]
     if presets:
-        words += ["--preset", *presets]
+        command += ["--preset", *presets]
     else:
-        words += ["--rows", str(train["rows"]), "--method", train["method"]]
+        command += ["--rows", str(train["rows"]), "--method", train["method"]]
         for name in ("variables", "operators"):
-            words += [f"--{name}", "-".join(map(str, train[name]))]
+            command += [f"--{name}", "-".join(map(str, train[name]))]
     paths = {digest(file): str(file) for other in folders for file in other.files}
     for pruned in folder.manifest.get("pruned_against", []):
-        words += ["--prune-against", paths.get(pruned["sha256"], pruned["file"])]
-    return join(words)
+        command += ["--prune-against", paths.get(pruned["sha256"], pruned["file"])]
+    return join(command)
 
 
 def repeat_section(material: Material) -> list[Part]:
@@ -101,15 +102,15 @@ def repeat_section(material: Material) -> list[Part]:
     version, command = possibleworlds.__version__, code(material.request.command)
     parts: list[Part] = [text("how to repeat", version=version, command=command)]
     for folder in material.folders:
-        if made_by := generate_command(folder, material.folders):
+        if generated_by := generate_command(folder, material.folders):
             lines = [f"# {file} {sha}" for file, sha in folder.fingerprint.items()]
-            code_lines = "\n".join([*lines, made_by])
-            parts.append(Code(f"data: {folder.name}", by_name(code_lines, material.folders)))
+            commands = by_name("\n".join([*lines, generated_by]), material.folders)
+            parts.append(Code(f"data: {folder.name}", commands))
     for run in material.used:
         record, metrics = run.record, run.metrics
         if not record.torch:  # a language model, which was not trained here
-            words = ["possibleworlds", "evaluate", "--endpoint", "URL", "--model", record.model]
-            line = join([*words, *evaluated_files(run, material.folders).get(0, [])])
+            evaluate = ["possibleworlds", "evaluate", "--endpoint", "URL", "--model", record.model]
+            line = join([*evaluate, *evaluated_files(run, material.folders).get(0, [])])
             parts.append(Code(record.model, f"# version {record.version}\n{line}"))
             continue
         lines = [
@@ -127,8 +128,8 @@ def repeat_section(material: Material) -> list[Part]:
 
 
 def by_name(commands: str, folders: Sequence[DataFolder]) -> str:
-    """Replace the paths of data folders, which only this machine has, by their names."""
+    """Replace absolute paths of data folders, which only this machine has, by their names."""
     names = {str(folder.path): folder.name for folder in folders if folder.path.is_absolute()}
-    for path in sorted(names, key=len, reverse=True):  # one may begin with another
+    for path in sorted(names, key=len, reverse=True):  # one may be a prefix of another
         commands = commands.replace(path, names[path])
     return commands

@@ -1,4 +1,4 @@
-"""The report: the numbers of every question, its section, and one page."""
+"""Compute the numbers of a report, compose its sections, and write it to files."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -18,48 +18,43 @@ from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.page import Picture, Sections, to_html, to_markdown
 from possibleworlds.report.runs import RunGroup
 from possibleworlds.storage import write_text
-from possibleworlds.training.evaluations import (
-    EvaluationTask,
-    evaluate_task,
-    pending_tasks,
-    store,
-)
+from possibleworlds.training.evaluations import EvaluationTask, evaluate_task, pending_tasks, store
 
 TITLE = "Can neural networks understand logical entailment?"
 PAGE = "report.html"
 
 
 def pending_evaluations(material: Material) -> list[EvaluationTask]:
-    """List what the runs that the report compares were not evaluated on."""
+    """List the evaluations that the report needs and its runs lack."""
 
-    def called(splits: Iterable[str], files: Iterable[Path]) -> list[Path]:
+    def of_splits(splits: Iterable[str], files: Iterable[Path]) -> list[Path]:
         return [file for file in files if file.stem in splits]
 
     files = [file for folder in material.test_folders for file in folder.splits]
     permuted = [group for pair in material.permutation_pairs for group in pair]
     needed: list[tuple[list[RunGroup], list[Path], int | None]] = [
         (material.groups, files, None),
-        (permuted, called(["test_easy"], files), None),
+        (permuted, of_splits(["test_easy"], files), None),
     ]
     if material.possibleworldnet:
-        some = called(["validate", *worlds.SAMPLED_SPLITS], files)
-        needed += [([material.possibleworldnet], some, count) for count in WORLDS]
+        by_worlds = of_splits(["validate", *worlds.SAMPLED_SPLITS], files)
+        needed += [([material.possibleworldnet], by_worlds, count) for count in WORLDS]
     for group in material.one_sided:
-        if own := material.folder_of(group.first):
-            needed.append(([group], called(["test_easy"], own.files), None))
+        if folder := material.folder_of(group.first):
+            needed.append(([group], of_splits(["test_easy"], folder.files), None))
     pending = [
         task
-        for groups, on, count in needed
+        for groups, evaluated_on, count in needed
         for run in (run for group in groups for run in group.runs)
-        if run.record.model in names()  # a class that a folder names is not imported for a report
-        for task in pending_tasks(run.path, on, count)
+        if run.record.model in names()  # a report imports no class that a run folder names
+        for task in pending_tasks(run.path, evaluated_on, count)
     ]
     return list(dict.fromkeys(pending))
 
 
 def evaluate_and_store(task: EvaluationTask) -> None:
-    """Evaluate a run on a file, in a process of its own."""
-    torch.set_num_threads(1)  # a second one gains nothing on pieces so small
+    """Evaluate a run on a file, in a worker process."""
+    torch.set_num_threads(1)  # more threads gain nothing on batches this small
     store(task, evaluate_task(task))
 
 
@@ -69,7 +64,7 @@ def evaluate_tasks(
     stop: Callable[[], bool],
     progress: Callable[[int], None],
 ) -> None:
-    """Evaluate runs with some processes, and store each result at once."""
+    """Evaluate runs in parallel, and store each result as soon as it is there."""
     for done, _ in enumerate(ordered_map(evaluate_and_store, tasks, workers), 1):
         progress(done)
         if stop():
@@ -77,7 +72,7 @@ def evaluate_tasks(
 
 
 def write_report(request: ReportRequest, out: Path, log: Callable[[str], None]) -> Path:
-    """Write report.html, report.md, report.json and the figures; give the page."""
+    """Write report.html, report.md, report.json and the figures; return the path of the page."""
     material = Material(request)
     for folder in material.folders:
         log(f"reading {folder.path}")
@@ -96,21 +91,21 @@ def write_report(request: ReportRequest, out: Path, log: Callable[[str], None]) 
 
 
 def row_values(value: Any) -> dict[str, Any]:
-    """Give a row of a table as JSON values."""
+    """Convert a row of a table to JSON values."""
     return as_json(value) if isinstance(value, FileStatistics) else vars(value)
 
 
 def compose(material: Material) -> tuple[dict[str, Any], Sections]:
-    """Compute the numbers of a report, as report.json has them, and its sections."""
-    groups, one_each = material.groups, material.one_each
+    """Compute the numbers of a report, as stored in report.json, and its sections."""
+    groups, one_per_network = material.groups, material.one_per_network
     rows = [results.result_row(group, material) for group in groups]
     trained = worlds.worlds_in_training(material.worlds_series)
     evaluated = worlds.worlds_in_evaluation(material.possibleworldnet)
     sampled = worlds.sampling_rows(material, evaluated)
-    by_size = sizes.size_rows(one_each)
-    wrong = [row for group in one_each for row in results.error_rows(group, material)]
+    by_size = sizes.size_rows(one_per_network)
+    wrong = [row for group in one_per_network for row in results.error_rows(group, material)]
     permuted = [comparisons.permutation_row(*pair) for pair in material.permutation_pairs]
-    learning = [group for group in one_each if group.curve]
+    learning = [group for group in one_per_network if group.curve]
     one_sided = comparisons.one_sided_rows(material)
     data = [datasets.data_row(folder) for folder in material.folders]
     numbers = {

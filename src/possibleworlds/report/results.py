@@ -1,4 +1,4 @@
-"""The accuracy of each network on every split, beside the paper's, and a gallery of its errors."""
+"""The accuracy of each network on every split next to the paper's, and its shortest errors."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,21 +15,21 @@ from possibleworlds.report.material import Material
 from possibleworlds.report.page import PLAYGROUND, Cell, Part, Table, code, listed, text
 from possibleworlds.report.runs import RunGroup, SeedMean
 from possibleworlds.report.worlds import USUAL_ROWS, SamplingRow
-from possibleworlds.training.evaluations import MOST_ERRORS, digest, evaluation_key
+from possibleworlds.training.evaluations import MAX_ERRORS, digest, evaluation_key
 
 IN_TRAINING = "validation in training"
-"""Stands for a data set where a run was evaluated on none."""
+"""Stands for the data set of runs that were not evaluated on any."""
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """The accuracy of a network, trained on some data, on all splits."""
+    """The accuracy on all splits of a network and its training data."""
 
     model: str
     trained_on: str
     seeds: list[int]
     validation: SeedMean
-    accuracy: dict[str, dict[str, SeedMean]]  # by the name of the data set, then by split
+    accuracy: dict[str, dict[str, SeedMean]]  # by data set, then by split
     paper: dict[str, float] | None
     parameters: int
     seconds: SeedMean
@@ -37,7 +37,7 @@ class ResultRow:
 
 
 def result_row(group: RunGroup, material: Material) -> ResultRow:
-    """Put the accuracies of a group beside the paper's."""
+    """Summarise a group of runs, with the paper's accuracy."""
     entry = entries().get(group.model)
     paper = {s: percent / 100 for s, percent in entry.published.items()} if entry else None
     return ResultRow(
@@ -56,12 +56,12 @@ def result_row(group: RunGroup, material: Material) -> ResultRow:
 def results_section(
     rows: Sequence[ResultRow], sampling: Sequence[SamplingRow], material: Material
 ) -> list[Part]:
-    """Show the table of results, and what is to be known of it."""
+    """Show the tables of results, with notes on missing or inconsistent evaluations."""
     if not rows:
         return [text("no results")]
     several = any(len(row.seeds) > 1 for row in rows)
-    each = "a mean ± the standard deviation over seeds" if several else "of one seed"
-    parts: list[Part] = [text("results", several=each, settings=len(rows), runs=len(material.runs))]
+    seeds = "a mean ± the standard deviation over seeds" if several else "of one seed"
+    parts: list[Part] = [text("results", seeds=seeds, settings=len(rows), runs=len(material.runs))]
     sources = dict.fromkeys(source for row in rows for source in row.accuracy)
     for source in sources or [IN_TRAINING]:
         title = f"On {code(source)}" if sources else source
@@ -84,23 +84,23 @@ def results_section(
 def results_table(
     rows: Sequence[ResultRow], source: str, sampling: Iterable[SamplingRow] = ()
 ) -> Table:
-    """Show accuracies on a data set beside the paper's, and those of random rows."""
+    """Show accuracies on a data set next to the paper's, and those of random rows."""
 
-    def of(row: ResultRow) -> dict[str, SeedMean]:
+    def accuracy_of(row: ResultRow) -> dict[str, SeedMean]:
         in_training = {"validate": row.validation} if source == IN_TRAINING else {}
         return row.accuracy.get(source, in_training)
 
-    def accuracy(value: SeedMean | float | None, paper: float | None = None) -> Cell:
+    def accuracy_cell(value: SeedMean | float | None, paper: float | None = None) -> Cell:
         cell = as_cell(value)
         details = (f"paper {100 * paper:.1f}",) if paper is not None else ()
         bar = None if cell.value is None else max(0.0, 2 * cell.value - 1)
         return replace(cell, details=cell.details + details, bar=bar)
 
-    rows = [row for row in rows if of(row)]
-    splits = [split for split in SPLITS if any(split in of(row) for row in rows)]
+    rows = [row for row in rows if accuracy_of(row)]
+    splits = [split for split in SPLITS if any(split in accuracy_of(row) for row in rows)]
     several = len({row.trained_on for row in rows}) > 1
     accuracies = [
-        [accuracy(of(row).get(split), (row.paper or {}).get(split)) for split in splits]
+        [accuracy_cell(accuracy_of(row).get(s), (row.paper or {}).get(s)) for s in splits]
         for row in rows
     ]
     lines: list[list[Any]] = []
@@ -112,7 +112,7 @@ def results_table(
     baseline = {row.file: row.sampling for row in sampling if row.count == USUAL_ROWS}
     values = [baseline.get(f"{source}/{split}") for split in splits]
     if any(values):
-        cells = [Cell(f"{USUAL_ROWS} random rows", kind="baseline"), *map(accuracy, values)]
+        cells = [Cell(f"{USUAL_ROWS} random rows", kind="baseline"), *map(accuracy_cell, values)]
         lines.append([*(replace(c, muted=True) for c in cells), *[None] * 4])
     columns = ["network", *(split.removeprefix("test_") for split in splits)]
     return table([*columns, "seeds", "parameters", "training", "pairs/s"], lines)
@@ -126,11 +126,11 @@ class ErrorRow:
     file: str
     premise: str
     conclusion: str
-    entails: bool  # what is true, not what the network said
+    entails: bool  # the truth, not the prediction of the network
 
 
 def recorded_errors(group: RunGroup, material: Material) -> Iterator[tuple[Path, list[int]]]:
-    """Give the test sets as they were evaluated, with the rows that the network got wrong."""
+    """Yield the test sets that have not changed since, with the rows that the network got wrong."""
     for file in (file for folder in material.test_folders for file in folder.files):
         evaluation = group.first.evaluations.get(evaluation_key(file), {})
         if "errors" in evaluation and evaluation.get("sha256") == digest(file):
@@ -142,12 +142,12 @@ def error_rows(group: RunGroup, material: Material) -> list[ErrorRow]:
     shortest: list[tuple[int, str, Pair]] = []
     for file, wrong in recorded_errors(group, material):
         pairs = dict(zip(range(max(wrong, default=-1) + 1), read_pairs(file), strict=False))
-        in_file = [pairs[row] for row in wrong if row in pairs]
-        shortest += [(len(pair.a) + len(pair.b), evaluation_key(file), pair) for pair in in_file]
+        errors = [pairs[row] for row in wrong if row in pairs]
+        shortest += [(len(pair.a) + len(pair.b), evaluation_key(file), pair) for pair in errors]
     shortest.sort(key=lambda item: item[:2])
     return [
         ErrorRow(group.model, key, str(pair.premise), str(pair.conclusion), bool(pair.label))
-        for _, key, pair in shortest[:MOST_ERRORS]
+        for _, key, pair in shortest[:MAX_ERRORS]
     ]
 
 
@@ -161,16 +161,10 @@ def errors_section(rows: Sequence[ErrorRow], material: Material) -> list[Part]:
         lines = []
         for row in (row for row in rows if row.model == model):
             link = f"{PLAYGROUND}#{urlencode({'a': row.premise, 'b': row.conclusion})}"
-            lines.append(
-                [
-                    Cell(row.premise, kind="formula"),
-                    Cell(row.conclusion, kind="formula"),
-                    "follows" if row.entails else "does not follow",
-                    row.file.rpartition("/")[2],
-                    Cell("try it", link=link),
-                ]
-            )
+            formulas = [Cell(side, kind="formula") for side in (row.premise, row.conclusion)]
+            truth = "follows" if row.entails else "does not follow"
+            lines.append([*formulas, truth, row.file.rpartition("/")[2], Cell("try it", link=link)])
         parts.append(replace(table(columns, lines, words=len(columns)), title=model))
-    answers = {group.model: list(recorded_errors(group, material)) for group in material.one_each}
-    perfect = [code(m) for m, files in answers.items() if files and not any(e for _, e in files)]
+    recorded = {g.model: list(recorded_errors(g, material)) for g in material.one_per_network}
+    perfect = [code(m) for m, files in recorded.items() if files and not any(e for _, e in files)]
     return [*parts, *([text("no error of", models=listed(perfect))] if perfect else [])]

@@ -1,7 +1,7 @@
-"""Run folders as records, grouped over seeds.
+"""Read run folders, and group runs by their settings.
 
-Settings are selected by mean accuracy on validation data over seeds, never on test data. Within a
-sweep only the runs that it has selected may stand in the results.
+Settings are selected by mean validation accuracy over seeds, never on test data. Of the runs of a
+sweep, only those that it has selected appear in the results.
 """
 
 import json
@@ -28,22 +28,22 @@ POSSIBLEWORLDNET = "possibleworldnet"
 
 @dataclass(frozen=True)
 class SeedMean:
-    """The mean of a number over seeds, and its standard deviation where there are several."""
+    """The mean of a number over seeds, and its standard deviation if there are several."""
 
     mean: float
     spread: float | None
     values: list[float]
     interval: tuple[float, float] | None = None
-    """The 95 % interval of an accuracy that follows from the number of rows alone."""
+    """The 95 % interval of an accuracy, from the number of rows alone."""
 
     @classmethod
     def of(cls, values: Iterable[float], rows: int | None = None) -> "SeedMean":
-        """Compute mean and standard deviation, and the interval of an accuracy on some rows."""
-        each = list(values)
-        mean = fmean(each)
-        spread = stdev(each) if len(each) > 1 else None
-        # Seeds are evaluated on the same rows, so that more seeds do not make it narrower.
-        return cls(mean, spread, each, interval(round(mean * rows), rows) if rows else None)
+        """Compute mean and standard deviation; with rows, also the interval of an accuracy."""
+        numbers = list(values)
+        mean = fmean(numbers)
+        spread = stdev(numbers) if len(numbers) > 1 else None
+        # All seeds are evaluated on the same rows, so more seeds do not make it narrower.
+        return cls(mean, spread, numbers, interval(round(mean * rows), rows) if rows else None)
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Run:
 
     path: Path
     record: RunRecord
-    settings: dict[str, Any]  # of the network and of its training, by name
+    settings: dict[str, Any]  # of the network and of its training
     metrics: dict[str, float]
     history: list[HistoryLine]
     evaluations: Evaluations
-    selected: bool  # not where a sweep has selected others
+    selected: bool  # False if a sweep has selected others
 
     @property
     def side(self) -> str:
@@ -73,20 +73,20 @@ class Run:
         return str(self.settings.get("side", "both"))
 
     def identity(self, without: str = "") -> str:
-        """Write down all that decides the result except the seed, and except one setting."""
+        """Serialise all that determines the result except the seed, and without one setting."""
         settings = {name: value for name, value in self.settings.items() if name != without}
         return json.dumps([self.record.model, settings, self.record.data], sort_keys=True)
 
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs that differ in nothing but the seed."""
+    """Runs that differ only in the seed."""
 
     runs: list[Run]
 
     @property
     def first(self) -> Run:
-        """The run that represents all in what they have in common."""
+        """The run to read what all runs have in common from."""
         return self.runs[0]
 
     @property
@@ -96,7 +96,7 @@ class RunGroup:
 
     @property
     def data_key(self) -> str:
-        """The training data, as something to compare."""
+        """The training data as a string, for comparison."""
         return json.dumps(self.first.record.data, sort_keys=True)
 
     @property
@@ -106,16 +106,16 @@ class RunGroup:
 
     @property
     def validation(self) -> SeedMean:
-        """The accuracy on the validation data of the training, at the step that was kept."""
+        """The validation accuracy in training, at the step whose weights were kept."""
         return self.metric("validation")
 
     def metric(self, name: str) -> SeedMean:
-        """Average a metric of the training."""
+        """Average a training metric over seeds."""
         return SeedMean.of(run.metrics[name] for run in self.runs)
 
     @cached_property
     def accuracy(self) -> dict[str, SeedMean]:
-        """The mean accuracy on each file on which all runs were evaluated."""
+        """The mean accuracy on each file that all runs were evaluated on."""
         return {
             key: SeedMean.of((run.evaluations[key]["accuracy"] for run in self.runs), rows)
             for key, rows in ((k, e.get("rows")) for k, e in self.first.evaluations.items())
@@ -124,7 +124,7 @@ class RunGroup:
 
     @cached_property
     def accuracy_by_source(self) -> dict[str, dict[str, SeedMean]]:
-        """The accuracies on the paper's splits, by the folder of the files."""
+        """The accuracies on the paper's splits, by data folder and split."""
         sources: dict[str, dict[str, SeedMean]] = {}
         for key, accuracy in self.accuracy.items():
             source, _, split = key.rpartition("/")
@@ -134,7 +134,7 @@ class RunGroup:
 
     @cached_property
     def curve(self) -> list[CurvePoint]:
-        """The learning curve: means over seeds, evaluation by evaluation."""
+        """The learning curve: the mean over seeds of each evaluation."""
         return [
             CurvePoint(*(fmean(getattr(p, f.name) for p in points) for f in fields(CurvePoint)))
             for points in zip(*(run.history for run in self.runs), strict=False)
@@ -142,14 +142,14 @@ class RunGroup:
 
 
 def folders_with(folder: Path, name: str) -> Iterator[Path]:
-    """Find the folders at any depth that hold a file of this name."""
+    """Find the folders at any depth that contain a file of this name."""
     if not folder.is_dir():
         raise UserError(f"{folder}: not a folder")
     return (path.parent for path in sorted(folder.rglob(name)))
 
 
 def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
-    """Read the finished runs in folders, in a fixed order; and list the unfinished ones."""
+    """Read the finished runs in folders, in a fixed order, and list the unfinished ones."""
     runs: dict[Path, Run] = {}
     unfinished: dict[Path, Path] = {}
     selection_of = cache(selected_runs)  # reads each sweep.json once
@@ -161,7 +161,7 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
             if record.metrics is None or not record.metrics.finished:
                 unfinished[path.resolve()] = path
                 continue
-            # Folders above the one that was named have no say.
+            # Selections in folders above the requested one do not count.
             inside = [folder, *(parent for parent in path.parents if folder in parent.parents)]
             selections = [names for p in inside if (names := selection_of(p)) is not None]
             runs[path.resolve()] = Run(
@@ -177,17 +177,17 @@ def find_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Path]]:
         listed = ", ".join(map(str, folders))
         raise UserError(f"{listed}: no finished run in it; `possibleworlds train` makes one")
     known = registry.names()
-    in_order = sorted(runs.values(), key=lambda r: (*place_in(known, r.record.model), str(r.path)))
+    in_order = sorted(runs.values(), key=lambda r: (*sort_key(known, r.record.model), str(r.path)))
     return in_order, list(unfinished.values())
 
 
-def place_in(known: Sequence[str], name: str) -> tuple[int, str]:
-    """Give the sort key of a name: the order of those that are known, then others by name."""
+def sort_key(known: Sequence[str], name: str) -> tuple[int, str]:
+    """Return the sort key of a name: known names in their order, then others by name."""
     return (known.index(name) if name in known else len(known)), name
 
 
 def settings_of(record: RunRecord, path: Path) -> dict[str, Any]:
-    """Give all settings of a run; raise UserError if it lacks what a report needs."""
+    """Return all settings of a run; raise UserError if one that a report needs is missing."""
     settings = record.flat_settings
     smallest = {"batch_size": 0, "permute_symbols": 0}
     if record.model == POSSIBLEWORLDNET:
@@ -200,7 +200,7 @@ def settings_of(record: RunRecord, path: Path) -> dict[str, Any]:
 
 
 def grouped(runs: Iterable[Run]) -> list[RunGroup]:
-    """Put runs together that differ in the seed alone, one for each seed."""
+    """Group runs that differ only in the seed, one run for each seed."""
     groups: dict[str, dict[int, Run]] = {}
     for run in runs:
         groups.setdefault(run.identity(), {}).setdefault(run.record.seed, run)
@@ -208,7 +208,7 @@ def grouped(runs: Iterable[Run]) -> list[RunGroup]:
 
 
 def select(runs: Iterable[Run]) -> list[RunGroup]:
-    """Select settings for each network and training data (experiments/selection.py)."""
+    """Select the best settings for each network and training data (experiments/selection.py)."""
     candidates: dict[tuple[str, str], list[RunGroup]] = {}
     for group in grouped(run for run in runs if run.selected and run.side == "both"):
         candidates.setdefault((group.model, group.data_key), []).append(group)
@@ -219,20 +219,22 @@ def select(runs: Iterable[Run]) -> list[RunGroup]:
 
 
 def series(runs: Iterable[Run], setting: str) -> list[list[RunGroup]]:
-    """Put groups together that differ in one setting alone, in its order."""
-    alike: dict[str, list[RunGroup]] = {}
+    """Collect groups that differ only in one setting, sorted by it."""
+    collected: dict[str, list[RunGroup]] = {}
     for group in grouped(runs):
-        alike.setdefault(group.first.identity(without=setting), []).append(group)
-    return [sorted(groups, key=lambda g: g.first.settings[setting]) for groups in alike.values()]
+        collected.setdefault(group.first.identity(without=setting), []).append(group)
+    return [
+        sorted(groups, key=lambda g: g.first.settings[setting]) for groups in collected.values()
+    ]
 
 
 def best_validation(groups: Iterable[RunGroup]) -> float:
-    """Find the best mean accuracy on validation data."""
+    """Find the best mean validation accuracy."""
     return max(group.validation.mean for group in groups)
 
 
 def permutation_pairs(runs: Iterable[Run]) -> list[list[RunGroup]]:
-    """Find, for each network, groups without and with symbol permutation and otherwise equal."""
+    """Find, for each network, two groups that differ only in symbol permutation."""
     best: dict[str, list[RunGroup]] = {}
     for pair in series((run for run in runs if run.side == "both"), "permute_symbols"):
         kept = best.get(pair[0].model, [])
@@ -242,7 +244,7 @@ def permutation_pairs(runs: Iterable[Run]) -> list[list[RunGroup]]:
 
 
 def worlds_series(runs: Iterable[Run]) -> list[RunGroup]:
-    """Find the largest set of groups that differ in the number of worlds alone, in its order."""
+    """Find the largest series of groups that differ only in the number of worlds."""
     by_worlds = series((run for run in runs if run.record.model == POSSIBLEWORLDNET), "worlds")
     largest = max(by_worlds, key=lambda groups: (len(groups), best_validation(groups)), default=[])
     return largest if len(largest) > 1 else []

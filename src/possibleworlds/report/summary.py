@@ -1,4 +1,4 @@
-"""What was found, in a few sentences made from the tables."""
+"""The main findings, in a few sentences generated from the tables."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,25 +6,25 @@ from statistics import fmean
 
 from possibleworlds.report.figures import FAMILIES, OTHERS, family_of
 from possibleworlds.report.material import TESTS
-from possibleworlds.report.page import Part, code, listed, text
+from possibleworlds.report.page import Part, code, listed, signed_points, text
 from possibleworlds.report.results import ResultRow
 from possibleworlds.report.runs import POSSIBLEWORLDNET, SeedMean
 from possibleworlds.report.worlds import SAMPLED_SPLITS, USUAL_ROWS, SamplingRow
 
 Accuracies = list[tuple[ResultRow, dict[str, SeedMean]]]
-"""The rows of the results with their accuracies on one data set."""
+"""Rows of the results, each with its accuracies on one data set."""
 
 
 def summary_section(
     results: Sequence[ResultRow], sampling: Iterable[SamplingRow], note: str
 ) -> list[Part]:
-    """Say what was found."""
+    """State the main findings."""
     sentences = summarise(results, sampling) or [text("nothing found")]
     return [*sentences, *([text("note", note=note)] if note else [])]
 
 
 def summarise(results: Sequence[ResultRow], sampling: Iterable[SamplingRow]) -> list[str]:
-    """Write the sentences for which there are results."""
+    """Write every sentence that there are results for."""
     sources = Counter(source for row in results for source in row.accuracy)
     if not sources:
         return []
@@ -45,22 +45,17 @@ def summarise(results: Sequence[ResultRow], sampling: Iterable[SamplingRow]) -> 
 
 
 def in_percent(accuracy: float) -> str:
-    """Write an accuracy."""
+    """Format an accuracy."""
     return f"{100 * accuracy:.1f} %"
 
 
-def points(gap: float) -> str:
-    """Write a difference of two accuracies, in points."""
-    return f"{100 * gap:+.1f}".replace("-", "−")
-
-
 def short(split: str) -> str:
-    """Name a split."""
+    """Shorten the name of a split."""
     return split.removeprefix("test_")
 
 
 def best_network(rows: Accuracies, source: str) -> Iterator[str]:
-    """Name the most accurate network, over the test sets on which all were evaluated."""
+    """Name the most accurate network on the test sets that all were evaluated on."""
     common = [split for split in TESTS if all(split in accuracy for _, accuracy in rows)]
     if len(rows) < 2 or not common:
         return
@@ -82,7 +77,7 @@ def best_network(rows: Accuracies, source: str) -> Iterator[str]:
 
 
 def against_the_paper(rows: Accuracies) -> Iterator[str]:
-    """Compare with the paper's figures, wherever it has one."""
+    """Compare with the accuracies that the paper reports."""
     gaps = {
         f"{code(row.model)} on {short(split)}": value.mean - row.paper[split]
         for row, accuracy in rows
@@ -91,29 +86,27 @@ def against_the_paper(rows: Accuracies) -> Iterator[str]:
     }
     if gaps:
         best, worst = max(gaps, key=gaps.__getitem__), min(gaps, key=gaps.__getitem__)
-        lead, lag = points(gaps[best]), points(gaps[worst])
-        ahead = sum(gap >= 0 for gap in gaps.values())
         yield text(
             "against the paper",
-            ahead=ahead,
+            ahead=sum(gap >= 0 for gap in gaps.values()),
             all=len(gaps),
             best=best,
-            lead=lead,
+            lead=signed_points(gaps[best]),
             worst=worst,
-            lag=lag,
+            lag=signed_points(gaps[worst]),
         )
 
 
 def families(rows: Accuracies) -> Iterator[str]:
-    """Say where the best network of each family breaks down."""
+    """Name the test set on which the best network of each family is least accurate."""
     falls: list[str] = []
     same: list[str] = []
     for family, (_, singular, _) in FAMILIES.items():
-        own = [accuracy for row, accuracy in rows if family_of(row.model) == family]
+        members = [accuracy for row, accuracy in rows if family_of(row.model) == family]
         best = {
-            split: max(on[split].mean for on in own if split in on)
+            split: max(on[split].mean for on in members if split in on)
             for split in TESTS
-            if split != "test_exam" and any(split in on for on in own)
+            if split != "test_exam" and any(split in on for on in members)
         }
         if len(best) > 1 and TESTS[0] in best and family != OTHERS:
             worst = min((split for split in best if split != TESTS[0]), key=best.__getitem__)
@@ -129,11 +122,11 @@ def families(rows: Accuracies) -> Iterator[str]:
 
 
 def random_rows(rows: dict[str, SamplingRow]) -> Iterator[str]:
-    """Compare random rows of the truth table with the network that has as many worlds."""
-    own = [(short(split), rows[split]) for split in SAMPLED_SPLITS if split in rows]
-    if own:
-        sampled = listed([f"{in_percent(row.sampling)} on {split}" for split, row in own])
-        network = [f"{in_percent(r.network.mean)} on {split}" for split, r in own if r.network]
+    """Compare random rows of the truth table with the network at as many worlds."""
+    known = [(short(split), rows[split]) for split in SAMPLED_SPLITS if split in rows]
+    if known:
+        sampled = listed([f"{in_percent(row.sampling)} on {split}" for split, row in known])
+        network = [f"{in_percent(r.network.mean)} on {split}" for split, r in known if r.network]
         if network:
             name = code(POSSIBLEWORLDNET)
             sampled += f"; {name} with as many worlds reaches {listed(network)}"

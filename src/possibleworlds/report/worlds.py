@@ -1,4 +1,4 @@
-"""The number of worlds, in training and evaluation; and random rows of the truth table instead."""
+"""The number of worlds in training and evaluation, compared with random rows of the truth table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from possibleworlds.report.runs import POSSIBLEWORLDNET, CurvePoint, RunGroup, S
 from possibleworlds.training.evaluations import split_key
 
 SAMPLED_SPLITS = ("test_hard", "test_big", "test_massive")
-"""The test sets where a few random rows of the truth table do not decide every pair."""
+"""The test sets on which a few random rows of the truth table do not decide every pair."""
 USUAL_ROWS = 64
-"""How many random rows stand beside the networks."""
+"""How many random rows the networks are compared with."""
 LOWEST_ERROR = 0.0001
-"""An error of 0 has no place on a logarithmic axis; half a wrong row in 5,000 has."""
+"""Stands for an error of 0 on a logarithmic axis: half a wrong row in 5,000."""
 
 ByWorlds = dict[str, dict[int, SeedMean]]
 """Accuracies by file, then by the number of worlds in evaluation."""
@@ -28,7 +28,7 @@ ByWorlds = dict[str, dict[int, SeedMean]]
 
 @dataclass(frozen=True)
 class WorldsRow:
-    """A PossibleWorldNet trained with some number of worlds."""
+    """A PossibleWorldNet trained with a certain number of worlds."""
 
     worlds: int
     validation: SeedMean
@@ -38,18 +38,18 @@ class WorldsRow:
 
 @dataclass(frozen=True)
 class SamplingRow:
-    """Random rows of the truth table against a network with as many worlds."""
+    """Random rows of the truth table, and a network with as many worlds."""
 
     file: str
     count: int  # of rows, or of worlds
     refuted: float  # the fraction of non-entailments with a countermodel among the rows
     paper_refuted: float | None
-    sampling: float  # the accuracy of deciding so
+    sampling: float  # the accuracy of deciding by these rows
     network: SeedMean | None
 
 
 def worlds_in_training(series: Iterable[RunGroup]) -> list[WorldsRow]:
-    """Compute validation error against training steps, by the number of worlds."""
+    """Collect the validation accuracy and learning curve for each number of worlds in training."""
     return [
         WorldsRow(g.first.settings["worlds"], g.validation, g.metric("seconds"), g.curve)
         for g in series
@@ -57,18 +57,18 @@ def worlds_in_training(series: Iterable[RunGroup]) -> list[WorldsRow]:
 
 
 def worlds_in_evaluation(group: RunGroup | None) -> ByWorlds:
-    """Find the accuracy on each file by the number of worlds in evaluation."""
+    """Collect the accuracy on each file by the number of worlds in evaluation."""
     by_file: ByWorlds = {}
     if group:
         for key, accuracy in group.accuracy.items():
             file, worlds = split_key(key)
             count = int(worlds or group.first.settings["worlds"])
             by_file.setdefault(file, {})[count] = accuracy
-    return {file: dict(sorted(by.items())) for file, by in by_file.items() if len(by) > 1}
+    return {file: dict(sorted(row.items())) for file, row in by_file.items() if len(row) > 1}
 
 
 def sampling_rows(material: Material, evaluated: ByWorlds) -> list[SamplingRow]:
-    """Compare sampled rows of the truth table with the network at as many worlds."""
+    """Compare random rows of the truth table with the network at as many worlds."""
     rows: list[SamplingRow] = []
     for folder in material.test_folders:
         for file in sorted(folder.splits, key=lambda file: SPLITS.index(file.stem)):
@@ -92,10 +92,10 @@ def accuracy_at(step: float, curve: Sequence[CurvePoint]) -> float | None:
 def worlds_section(
     rows: Sequence[WorldsRow], evaluated: ByWorlds, material: Material
 ) -> list[Part]:
-    """Show the figure of section 5, and how the number of worlds in evaluation matters."""
+    """Show the figure of section 5, and the effect of the number of worlds in evaluation."""
     parts: list[Part] = []
-    on_validation = {key: by for key, by in evaluated.items() if key.endswith("/validate")}
-    # Networks that were trained for equal times have seen unequal amounts of data.
+    on_validation = {key: row for key, row in evaluated.items() if key.endswith("/validate")}
+    # Networks trained for the same time have seen different amounts of data.
     common = min((row.points[-1].step for row in rows if row.points), default=0.0)
     at_common = {row.worlds: accuracy_at(common, row.points) for row in rows}
     if rows:
@@ -122,7 +122,7 @@ def worlds_section(
 
 
 def draw_training(rows: Sequence[WorldsRow]) -> list[str]:
-    """Draw validation error against training steps, a line for each number of worlds."""
+    """Draw validation error against training steps, one line for each number of worlds."""
     lines = []
     for i, row in enumerate(rows, 1):
         errors = [(p.step, max(LOWEST_ERROR, 1 - p.validation)) for p in row.points]
@@ -137,13 +137,13 @@ def draw_training(rows: Sequence[WorldsRow]) -> list[str]:
 
 
 def worlds_line(name: str, by_worlds: dict[int, SeedMean]) -> Line:
-    """Make a line of a network's accuracies by its number of worlds."""
+    """Make the line of a network's accuracy by its number of worlds."""
     points = [Point(n, f"{n} worlds", value.mean, value.interval) for n, value in by_worlds.items()]
     return Line(name, "worlds", points)
 
 
 def draw_evaluation(trained: dict[int, float], evaluated: ByWorlds) -> list[str]:
-    """Draw accuracy against worlds, in training and evaluation or in evaluation alone."""
+    """Draw accuracy by worlds in training and evaluation, and by worlds in evaluation alone."""
     lines = [worlds_line(file, by_worlds) for file, by_worlds in evaluated.items()]
     if trained:
         points = [Point(n, f"{n} worlds", value) for n, value in trained.items()]
@@ -156,7 +156,7 @@ def draw_evaluation(trained: dict[int, float], evaluated: ByWorlds) -> list[str]
 
 
 def sampling_section(rows: Sequence[SamplingRow], material: Material) -> list[Part]:
-    """Compare truth-table sampling with the network."""
+    """Show how truth-table sampling compares with the network."""
     rows = [row for row in rows if row.file.endswith(SAMPLED_SPLITS)]
     if not rows:
         return [text("no sampling", command=code(f"{material.request.command} --data DATA"))]
@@ -178,15 +178,15 @@ def sampling_section(rows: Sequence[SamplingRow], material: Material) -> list[Pa
 
 
 def draw_sampling(rows: Sequence[SamplingRow]) -> list[str]:
-    """Draw truth-table sampling and a network, at equal numbers of rows and worlds."""
+    """Draw the accuracy of truth-table sampling and of a network, by rows or worlds."""
     lines: dict[str, list[Line]] = {}
     for file in dict.fromkeys(row.file for row in rows):
-        own = [row for row in rows if row.file == file]
-        sampled = [Point(row.count, f"{row.count} rows", row.sampling) for row in own]
+        of_file = [row for row in rows if row.file == file]
+        sampled = [Point(row.count, f"{row.count} rows", row.sampling) for row in of_file]
         lines[file] = [Line("random rows", "baseline dashed", sampled)]
-        if network := {row.count: row.network for row in own if row.network}:
+        if network := {row.count: row.network for row in of_file if row.network}:
             lines[file].append(worlds_line(POSSIBLEWORLDNET, network))
     counts = sorted({row.count for row in rows})
-    y_axis = accuracy_axis(line for own in lines.values() for line in own)
+    y_axis = accuracy_axis(line for file_lines in lines.values() for line in file_lines)
     panel = Panel(log_axis("random rows, or worlds", counts, counts), y_axis)
-    return [panel.draw(file, own) for file, own in lines.items()]
+    return [panel.draw(file, file_lines) for file, file_lines in lines.items()]

@@ -1,4 +1,4 @@
-"""Data sets as batches: the rows of a 4-tuple stay together, under one symbol permutation."""
+"""Data sets in batches; the rows of a 4-tuple stay together and share a symbol permutation."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,9 +17,9 @@ from possibleworlds.models.trees.forest import Device, Forest
 
 EVALUATION_SEED = 0
 MAX_LENGTH = 20_000
-"""Symbols of a formula; trees are evaluated level by level, so that a deep one takes long."""
+"""The most symbols of a formula; trees are evaluated level by level, and deep ones are slow."""
 NODES_AT_ONCE = 4000
-"""Nodes per batch of an evaluation, which bounds its memory."""
+"""Nodes per batch in evaluation, which bounds its memory."""
 
 
 class Dataset:
@@ -32,11 +32,11 @@ class Dataset:
             )
         self.pairs, self.device = pairs, device
         self.forest = Forest(pairs.code, pairs.offsets)
-        self.together = pairs.rows_together
-        if self.together == 4:
+        self.rows_per_unit = pairs.rows_together
+        if self.rows_per_unit == 4:
             left, right = pairs.left.reshape(-1, 4), pairs.right.reshape(-1, 4)
             self.formulas = np.concatenate((left[:, :2], right[:, :2]), 1)
-        self.labels = pairs.label.reshape(-1, self.together)
+        self.labels = pairs.label.reshape(-1, self.rows_per_unit)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -44,20 +44,20 @@ class Dataset:
     def epoch(
         self, batch_size: int, permute_symbols: bool, rng: np.random.Generator, skip: int = 0
     ) -> Iterator[tuple[Batch, Tensor]]:
-        """Yield all rows in random order as batches with labels, skipping the first ones."""
-        units = len(self) // self.together
+        """Yield all rows in random order as batches with labels, skipping the first batches."""
+        units = len(self) // self.rows_per_unit
         order = rng.permutation(units)
         permutations = np.tile(np.arange(N_VARIABLES, dtype=np.uint8), (units, 1))
         if permute_symbols:
             permutations = rng.permuted(permutations, axis=1)
-        step = batch_size // self.together
+        step = batch_size // self.rows_per_unit
         for start in range(skip * step, units, step):
             chosen = order[start : start + step]
             yield self.batch(chosen, permutations[start : start + step])
 
     def batch(self, units: Ints, permutations: Ints) -> tuple[Batch, Tensor]:
-        """Build the batch of some 4-tuples, or rows, with its labels."""
-        if self.together == 4:
+        """Build a batch from 4-tuples, or rows, with its labels."""
+        if self.rows_per_unit == 4:
             batch = Batch.of_four_tuples(
                 self.forest, self.formulas[units], permutations, self.device
             )
@@ -73,13 +73,13 @@ class Dataset:
         return -(-len(self) // batch_size)
 
     def in_order_of_size(self, rows: Ints | None = None) -> Iterator[tuple[Ints, Batch]]:
-        """Yield row numbers and batch, of all rows or some, in batches of about equal work."""
+        """Yield row numbers and batches of about equal work, for all rows or those passed."""
         length = np.diff(self.pairs.offsets)
         nodes = length[self.pairs.left] + length[self.pairs.right]
         chosen = np.arange(len(self)) if rows is None else rows
         order = chosen[np.argsort(nodes[chosen], kind="stable")]
-        cut = np.flatnonzero(np.diff(np.cumsum(nodes[order]) // NODES_AT_ONCE)) + 1
-        for rows in np.split(order, cut):
+        cuts = np.flatnonzero(np.diff(np.cumsum(nodes[order]) // NODES_AT_ONCE)) + 1
+        for rows in np.split(order, cuts):
             left, right = self.pairs.left[rows], self.pairs.right[rows]
             yield rows, Batch.of(self.forest, left, right, device=self.device)
 

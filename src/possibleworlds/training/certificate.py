@@ -1,7 +1,7 @@
-"""Worlds read as truth assignments, and checked: a "no" that anybody can verify.
+"""Certified decisions: worlds read as truth assignments, and checked by exact logic.
 
-This is the one place where a decision of a network meets logic, so certified decisions stand apart
-from the network's own: "no" comes with an assignment that makes A true and B false, or not at all.
+A certified "no" always comes with an assignment that makes A true and B false, which anybody can
+verify. Certified decisions are reported separately from the network's own.
 """
 
 from collections.abc import Callable
@@ -24,28 +24,28 @@ from possibleworlds.training.batches import EVALUATION_SEED, Dataset
 Assignment = dict[str, bool]
 
 PATIENCE = 4
-"""A certified decision evaluates up to so many times the worlds of the network's own."""
+"""A certified decision evaluates up to this many times as many worlds as the network's own."""
 
 
 def with_worlds(model: Model) -> PossibleWorldNet:
-    """Give the network; raise UserError if it is not one that imagines worlds."""
+    """Return the network; raise UserError if it is not one with worlds."""
     if not isinstance(model, PossibleWorldNet):
         raise UserError(f"{type(model).__name__} imagines no worlds, so none can be shown")
     return model
 
 
 def refuting(pairs: Pairs, row: int, assignments: NDArray[np.bool_]) -> int:
-    """Compute the bit set of the assignments, [n, 26], that make A true and B false."""
+    """Compute the bit set of the assignments, (n, 26), that make A true and B false."""
     n = len(assignments)
-    everywhere = (1 << n) - 1
+    all_bits = (1 << n) - 1
     packed = np.packbits(assignments, axis=0, bitorder="little")
     columns = {
         letter: int.from_bytes(column.tobytes(), "little")
         for letter, column in zip(LETTERS, packed.T, strict=True)
     }
     a, b = pairs.rpn(pairs.left[row]), pairs.rpn(pairs.right[row])
-    true = evaluate_bits(a, columns, everywhere)
-    return true & ~evaluate_bits(b, columns, everywhere) if true else 0
+    true = evaluate_bits(a, columns, all_bits)
+    return true & ~evaluate_bits(b, columns, all_bits) if true else 0
 
 
 def on_variables(pairs: Pairs, row: int, assignment: NDArray[np.bool_]) -> Assignment:
@@ -55,11 +55,11 @@ def on_variables(pairs: Pairs, row: int, assignment: NDArray[np.bool_]) -> Assig
 
 
 class View(NamedTuple):
-    """A network's probability for a pair, and the world behind it."""
+    """A network's probability for a pair, and the world that determines it most."""
 
     probability: float
     assignment: Assignment
-    """The world that speaks most against "A entails B", read as an assignment."""
+    """The world that is the strongest evidence against "A entails B", as an assignment."""
     refutes: bool
     """Whether that assignment makes A true and B false."""
 
@@ -72,7 +72,7 @@ def views(
     progress: Callable[[int], None] = lambda _: None,
     options: Options = DEFAULT_OPTIONS,
 ) -> list[View]:
-    """Compute the network's own probability for each row, and the world behind it."""
+    """Compute the network's probability and its strongest counterevidence for each row."""
     network = with_worlds(model).eval()
     results: list[View | None] = [None] * len(data)
     for rows, batch in data.in_order_of_size():
@@ -83,9 +83,9 @@ def views(
         worlds, z = imagined.worlds, imagined.z
         lowest = worlds.expand(len(rows), -1, -1)[torch.arange(len(rows)), z.argmin(1)]
         best = network.assignments(lowest).cpu().numpy()
-        for row, p, one in zip(rows.tolist(), probability, best, strict=True):
-            refutes = bool(refuting(data.pairs, row, one[None]))
-            results[row] = View(p, on_variables(data.pairs, row, one), refutes)
+        for row, p, world in zip(rows.tolist(), probability, best, strict=True):
+            refutes = bool(refuting(data.pairs, row, world[None]))
+            results[row] = View(p, on_variables(data.pairs, row, world), refutes)
         progress(len(rows))
     return [view for view in results if view is not None]
 
@@ -98,11 +98,11 @@ def certify(
     progress: Callable[[int], None] = lambda _: None,
     options: Options = DEFAULT_OPTIONS,
 ) -> list[Assignment | None]:
-    """Search a checked countermodel of each row; None for rows where there is none to be found."""
+    """Search for a checked countermodel of each row; None where none was found."""
     network = with_worlds(model).eval()
     countermodels: list[Assignment | None] = [None] * len(data)
     limit = PATIENCE * network.n_worlds(options)
-    part_size = network.worlds_per_round(options)  # after which refuted pairs need no more
+    part_size = network.worlds_per_round(options)  # after each part, refuted pairs drop out
     open_rows = np.arange(len(data))
     for start in range(0, limit, part_size):
         if not len(open_rows):
@@ -112,7 +112,7 @@ def certify(
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed + start)
                 assignments = network.assignments(network.imagine(batch, part).worlds)
-            # Worlds that are the same for all pairs are read once.
+            # Worlds that all pairs share are converted only once.
             for row, worlds in zip(
                 rows.tolist(), assignments.expand(len(rows), -1, -1).cpu().numpy(), strict=True
             ):

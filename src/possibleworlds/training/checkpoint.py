@@ -1,15 +1,16 @@
 """Run folders: a network and all that is needed to use it, or to resume its training.
 
-    run.json                    the settings, the data, the metrics so far, and which files hold
+    run.json                    settings, data, metrics so far, and the names of valid files
     model-STEP.safetensors      the weights of the best validation step
     state-STEP.safetensors      the whole training state of the last checkpoint
     metrics.jsonl               one line per evaluation
 
-A checkpoint becomes valid by one atomic move, that of run.json: the files it names are complete
-before, and those of the checkpoint before are removed after. So a run can be killed at any moment,
-and weights, state and metrics always belong together. Nothing is ever unpickled.
+A checkpoint becomes valid when run.json is replaced atomically: the files it names are complete
+before that, and those of the previous checkpoint are removed afterwards. So a run can be killed at
+any moment, and weights, state and metrics always belong together. Nothing is ever unpickled.
 
-Only the functions about tensors import torch: a language model's results are kept like a run.
+Only functions that handle tensors import torch, as the results of a language model are stored like
+those of a run.
 """
 
 import json
@@ -38,9 +39,9 @@ RUN, METRICS = "run.json", "metrics.jsonl"
 TENSOR_FILE = re.compile(r"(model|state)(-\d{1,19})?\.safetensors")
 
 MAX_TENSOR_BYTES = 512 << 20
-"""The size of a file of weights, or of a training state, that is read."""
+"""The largest file of weights or training state that is read."""
 CONSTRUCTION_ERRORS = TypeError, ValueError, RuntimeError, KeyError, AssertionError, ArithmeticError
-"""What a network's constructor raises if its settings do not go together."""
+"""What the constructor of a network may raise if its settings are inconsistent."""
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
 """The run folders of the pretrained networks, by name."""
@@ -52,7 +53,7 @@ Positive = Annotated[float, Range(0)]
 
 @dataclass(frozen=True)
 class Metrics:
-    """What has been measured in a run up to its last checkpoint."""
+    """The metrics of a run at its last checkpoint."""
 
     step: Count
     seconds: Positive
@@ -99,7 +100,7 @@ class RunRecord:
     """The file with the training state; None before the first checkpoint and for shipped runs."""
     metrics: Metrics | None = None
     accuracy: dict[str, dict[str, Fraction]] | None = None
-    """Measured afterwards, by data folder and split; of pretrained networks only."""
+    """Measured after training, by data folder and split; only for pretrained networks."""
 
     @classmethod
     def new(
@@ -132,20 +133,20 @@ class RunRecord:
 
     @property
     def flat_settings(self) -> dict[str, Any]:
-        """The value of each setting, of the network and of its training, by its name."""
+        """All settings of the network and of its training, by name."""
         return {**self.settings, **self.training}
 
     @property
     def finished(self) -> bool:
-        """Whether the training has come to its end."""
+        """Whether training is complete."""
         return self.metrics is not None and self.metrics.finished
 
     def write(self, folder: Path) -> None:
-        """Put the record into a run folder, in one atomic move."""
+        """Write the record into a run folder atomically."""
         write_json(folder / RUN, self.to_json())
 
     def to_json(self) -> dict[str, Any]:
-        """Give the record as JSON values."""
+        """Convert the record to JSON values."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -171,7 +172,7 @@ def read_run(folder: Path) -> RunRecord:
     if not path.exists():
         raise UserError(f"{folder} is not a run: it has no {RUN}")
     values = read_json(path)
-    # Before anything else, which may differ in another format.
+    # First of all, as the rest may differ in another format.
     if values.get("format", RUN_FORMAT) != RUN_FORMAT:
         problem = f"format is {quoted(values['format'])}; this version reads {RUN_FORMAT}"
         raise UserError(f"{path}: {problem}")
@@ -179,19 +180,19 @@ def read_run(folder: Path) -> RunRecord:
 
 
 def check_engine(record: RunRecord, engine: str, folder: Path) -> None:
-    """Raise UserError if a run was begun with another engine, which rounds differently."""
+    """Raise UserError if a run was started with another engine, which rounds differently."""
     if record.engine == engine:
         return
     if record.engine == "torch":
         remedy = "POSSIBLEWORLDS_NATIVE=0 goes on with torch"
     else:
         remedy = "to go on, install the package with its kernel, without POSSIBLEWORLDS_NATIVE=0"
-    begun = shortened(record.engine)
-    raise UserError(f"{folder} was trained by the {begun} engine, not by {engine}: {remedy}")
+    earlier = shortened(record.engine)
+    raise UserError(f"{folder} was trained by the {earlier} engine, not by {engine}: {remedy}")
 
 
 def read_history(folder: Path, record: RunRecord) -> list[HistoryLine]:
-    """Read the evaluations of a run, up to the checkpoint that its record describes."""
+    """Read the evaluations of a run, up to the checkpoint of its record."""
     path = folder / METRICS
     try:
         lines = [json.loads(line) for line in read_bounded(path).splitlines()]
@@ -211,7 +212,7 @@ def write_history(folder: Path, history: Iterable[HistoryLine]) -> None:
 
 
 def remove_superseded(folder: Path, record: RunRecord) -> None:
-    """Remove the weights and states of other checkpoints than that of a record."""
+    """Remove the weights and states of all checkpoints but that of a record."""
     try:
         for path in folder.iterdir():
             if TENSOR_FILE.fullmatch(path.name) and path.name not in (record.weights, record.state):
@@ -221,7 +222,7 @@ def remove_superseded(folder: Path, record: RunRecord) -> None:
 
 
 def copy_trained(run: Path, to: Path, accuracy: dict[str, dict[str, float]]) -> None:
-    """Copy a run without its training state, and note the accuracies measured of it."""
+    """Copy a run without its training state, and record its measured accuracies."""
     record = read_run(run)
     assert record.weights is not None
     tensors, metadata = load_tensors(run / record.weights)
@@ -255,7 +256,7 @@ def load_tensors(path: Path) -> "tuple[dict[str, Tensor], dict[str, str]]":
 
 
 def unique_tensors(model: "Model") -> "dict[str, Tensor]":
-    """Collect the weights and persistent buffers of a network, tied ones by their first name."""
+    """Collect the weights and persistent buffers of a network, tied ones under their first name."""
     tensors: dict[str, Tensor] = {}
     identities: set[int] = set()
     for name, tensor in model.state_dict(keep_vars=True).items():
@@ -266,7 +267,7 @@ def unique_tensors(model: "Model") -> "dict[str, Tensor]":
 
 
 def check_fit(model: "Model", tensors: "dict[str, Tensor]", path: Path) -> None:
-    """Raise UserError if tensors have other names or shapes than those of a network."""
+    """Raise UserError unless tensors have the names and shapes of those of a network."""
     expected = {name: tuple(tensor.shape) for name, tensor in unique_tensors(model).items()}
     stored = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for name in sorted(expected.keys() | stored.keys()):
@@ -280,8 +281,8 @@ def load_model(
 ) -> "Model":
     """Load the network of a run, with the weights of its best validation step.
 
-    Its class is the one given, or the registered one that run.json names. Another class that
-    run.json names is imported only if the folder is trusted, as that runs its code.
+    Its class is model_class, or the registered one that run.json names. An unregistered class in
+    run.json is imported only if the folder is trusted, as that runs its code.
     """
     import torch
 
@@ -296,9 +297,9 @@ def load_model(
         raise UserError(f"{folder / RUN}: {error}") from None
     settings = make_settings(cls, record.settings)
     try:
-        # Settings that do not fit the tensors may ask for more memory than there is. So the
-        # network is first built without any, unless it is a user's own, which may not allow that,
-        # or one of ours, as the device "meta" imports torch._dynamo and sympy, a second's work.
+        # Settings that do not fit the tensors may need more memory than there is. So the network is
+        # first built on the device "meta", without memory; except a user's own class, which may not
+        # support that, and pretrained networks, as importing torch._dynamo takes a second.
         if record.model in registry.names() and folder.parent != SHIPPED:
             with torch.device("meta"), torch.random.fork_rng(devices=[]):
                 check_fit(cls(settings), tensors, path)

@@ -1,4 +1,4 @@
-"""The accuracy of a network on a data set, in total and by size of the pairs. No torch."""
+"""The accuracy of a network on a data set, in total and by size of the pairs, without torch."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -24,7 +24,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How many rows of a data set a network gets right."""
+    """The accuracy of a network on a data set."""
 
     rows: int
     correct: int
@@ -32,15 +32,15 @@ class Evaluation:
     interval: tuple[float, float]
     """The 95 % confidence interval of the accuracy (Wilson)."""
     by_variables: dict[str, Bin]
-    """By the number of different variables of a pair."""
+    """By the number of distinct variables of a pair."""
     by_operators: dict[str, Bin]
-    """By the number of operators of a pair, in ranges like "5-9"."""
+    """By the number of operators of a pair, in ranges such as "5-9"."""
     all_four: float | None = None
-    """The share of 4-tuples of which all four rows are right; None where rows form no 4-tuples."""
+    """The fraction of 4-tuples with all four rows right; None if the rows form no 4-tuples."""
 
     @classmethod
     def of(cls, right: NDArray[np.bool_], pairs: Pairs) -> "Evaluation":
-        """Summarise which rows of a data set are right."""
+        """Summarise which rows of a data set were predicted correctly."""
         correct, rows = int(right.sum()), len(right)
         is_four_tuples = pairs.rows_together == 4
         return cls(
@@ -54,12 +54,12 @@ class Evaluation:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give the evaluation as JSON values."""
+        """Convert the evaluation to JSON values."""
         return {**asdict(self), "interval": list(self.interval)}
 
     @classmethod
     def from_json(cls, value: Any, where: str = "evaluation") -> "Evaluation":
-        """Read what `to_json` gave; raise UserError naming the place if it is something else."""
+        """Read the output of `to_json`; raise UserError with the place if it is not valid."""
         return from_json(value, cls, where)
 
     def _repr_html_(self) -> str:

@@ -1,7 +1,7 @@
-"""Evaluations of a run, kept in its folder as evaluation.json.
+"""Evaluations of a run, stored in its folder as evaluation.json.
 
-A key is FOLDER/FILE, like "data/test_easy"; with "@64" at its end where a network was evaluated
-with 64 worlds instead of as many as in training.
+A key is FOLDER/FILE, such as "data/test_easy"; it ends in "@64" if the network was evaluated with
+64 worlds instead of as many as in training.
 """
 
 import re
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from possibleworlds.training.batches import Dataset
 
 EVALUATION = "evaluation.json"
-MOST_ERRORS = 10
-"""How many of the rows that a network got wrong are kept, the shortest first."""
+MAX_ERRORS = 10
+"""How many of the rows that a network got wrong are stored, shortest first."""
 
 Evaluations = dict[str, dict[str, Any]]
 
 
 def evaluation_key(file: Path, worlds: int | None = None) -> str:
-    """Name the evaluation on a file."""
+    """Return the key of the evaluation on a file."""
     suffix = f"@{worlds}" if worlds else ""
     return f"{file.resolve().parent.name}/{file.stem}{suffix}"
 
 
 def split_key(key: str) -> tuple[str, str]:
-    """Split a key into that of the file and the number of worlds, empty if that of training."""
+    """Split a key into the file and the number of worlds; empty if that of training."""
     match = re.fullmatch(r"(.+)@([1-9][0-9]{0,8})", key, re.DOTALL)
     return (match[1], match[2]) if match else (key, "")
 
 
 def read_evaluations(run: Path) -> Evaluations:
-    """Read the evaluations of a run, none where it was never evaluated."""
+    """Read the evaluations of a run; empty if it was never evaluated."""
     path = run / EVALUATION
     stored = read_json(path)
     try:
@@ -57,7 +57,7 @@ def read_evaluations(run: Path) -> Evaluations:
 
 @dataclass(frozen=True)
 class StoredBin:
-    """The accuracy on the rows of one size, as a file holds it."""
+    """The accuracy on the rows of one size, as stored in a file."""
 
     rows: Annotated[int, Range(1, LARGEST)]
     accuracy: Annotated[float, Range(0, 1)]
@@ -65,7 +65,7 @@ class StoredBin:
 
 @dataclass(frozen=True)
 class StoredEvaluation:
-    """An evaluation as a file holds it, as far as it will be used."""
+    """The part of a stored evaluation that is read back."""
 
     accuracy: Annotated[float, Range(0, 1)]
     rows: Annotated[int, Range(1, LARGEST)] | None = None
@@ -81,7 +81,7 @@ class StoredEvaluation:
 
 
 class EvaluationTask(NamedTuple):
-    """A run to be evaluated on a file, with another number of worlds than its own if one is set."""
+    """A run to evaluate on a file, with a different number of worlds if one is set."""
 
     run: Path
     file: Path
@@ -91,7 +91,7 @@ class EvaluationTask(NamedTuple):
 def pending_tasks(
     run: Path, files: Sequence[Path], worlds: int | None = None
 ) -> list[EvaluationTask]:
-    """List the files, as they are now, on which a run has not been evaluated."""
+    """List the evaluations that a run lacks, or whose file has changed since."""
     stored = read_evaluations(run)
 
     def is_current(file: Path) -> bool:
@@ -105,14 +105,14 @@ digest = cache(sha256)
 
 @cache
 def cached_dataset(file: Path) -> "Dataset":
-    """Read a file, once for all networks."""
+    """Read a file once for all networks."""
     from possibleworlds.training.batches import Dataset
 
     return Dataset(read(file))
 
 
 def evaluate_task(task: EvaluationTask, model: "type[Model] | None" = None) -> dict[str, Any]:
-    """Evaluate a run on a file; its network is a registered one unless the class is given."""
+    """Evaluate a run on a file; its network must be registered unless its class is passed."""
     from possibleworlds.training.predictor import Network
 
     data = cached_dataset(task.file)
@@ -123,13 +123,13 @@ def evaluate_task(task: EvaluationTask, model: "type[Model] | None" = None) -> d
     sizes = lengths[data.pairs.left[wrong]] + lengths[data.pairs.right[wrong]]
     return {
         **Evaluation.of(right, data.pairs).to_json(),
-        "errors": wrong[np.argsort(sizes, kind="stable")][:MOST_ERRORS].tolist(),
+        "errors": wrong[np.argsort(sizes, kind="stable")][:MAX_ERRORS].tolist(),
         "sha256": digest(task.file),
     }
 
 
 def store(task: EvaluationTask, evaluation: dict[str, Any]) -> None:
-    """Add an evaluation to the folder of its run, where other processes may do the same."""
+    """Add an evaluation to the folder of its run, safely with other processes."""
     with exclusive_folder(task.run):
         stored = read_evaluations(task.run)
         stored[evaluation_key(task.file, task.worlds)] = evaluation
@@ -137,7 +137,7 @@ def store(task: EvaluationTask, evaluation: dict[str, Any]) -> None:
 
 
 def evaluate_into(run: Path, files: Sequence[Path], worlds: int | None = None) -> Evaluations:
-    """Evaluate a run on the files on which it has not been, and store the results."""
+    """Run and store the missing evaluations of a run, and return all of them."""
     for task in pending_tasks(run, files, worlds):
         store(task, evaluate_task(task))
     return read_evaluations(run)

@@ -1,4 +1,4 @@
-"""The training loop: Adam, symbol permutation, and the best validation step kept (section 4)."""
+"""The training loop: Adam with symbol permutation, keeping the best validation step (section 4)."""
 
 import json
 import math
@@ -28,17 +28,17 @@ from possibleworlds.training.checkpoint import (
 from possibleworlds.training.settings import TrainingSettings
 
 ALIGNMENT = 16
-"""Every weight begins at a multiple of so many numbers, as it would in memory of its own."""
-PERMUTED_BY = 1 / 3
-"""The fraction of a run after which symbols are permuted, whatever permute_after says."""
+"""Every weight starts at a multiple of this many numbers, as if allocated separately."""
+LATEST_PERMUTATION = 1 / 3
+"""The fraction of a run after which symbols are permuted, whatever the value of permute_after."""
 
 
 @contextmanager
 def single_thread() -> Iterator[None]:
     """Compute on one thread, and restore the caller's number of threads.
 
-    The tensors are so small that more threads cost more than they gain; and one gives the same
-    result on every machine.
+    The tensors are so small that more threads cost more than they gain, and a single thread gives
+    the same result on every machine.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -51,8 +51,8 @@ def single_thread() -> Iterator[None]:
 class Adam:
     """Adam, gradient clipping and the EMA of the weights, each for all weights at once.
 
-    The weights of a network become parts of one vector, and so do their gradients: with a tensor
-    for each weight, the calls of a step would take longer than its arithmetic.
+    The weights of a network become views of one vector, and so do their gradients: with one tensor
+    per weight, the overhead of calls would exceed the arithmetic of a step.
 
     >>> layer = nn.Linear(2, 1)
     >>> adam = Adam(dict(layer.named_parameters()))
@@ -74,7 +74,7 @@ class Adam:
         vectors = torch.zeros(5, sum(self.sizes), dtype=dtype, device=device).unbind()
         self.gradient, *state = vectors
         self.state = dict(zip(("weight", "ema", "exp_avg", "exp_avg_sq"), state, strict=True))
-        """The weights, their EMA, and the moving averages of gradients and of their squares."""
+        """The weights, their EMA, and the moving averages of the gradients and their squares."""
         values, gradients = self.parts("weight"), self._split(self.gradient)
         for name, weight in weights.items():
             weight.data = values[name].copy_(weight.data)
@@ -82,7 +82,7 @@ class Adam:
         self.state["ema"].copy_(self.state["weight"])
 
     def parts(self, key: str) -> dict[str, Tensor]:
-        """Return each weight's part of one of the vectors of the state, by the weight's name."""
+        """Return views of a vector of the state, by the name of the weight."""
         return self._split(self.state[key])
 
     def _split(self, vector: Tensor) -> dict[str, Tensor]:
@@ -90,12 +90,12 @@ class Adam:
         return {name: piece[: shape.numel()].view(shape) for (name, shape), piece in pieces}
 
     def step(self, learning_rate: float, max_grad_norm: float) -> None:
-        """Change the weights, by a gradient that is clipped unless max_grad_norm is 0."""
+        """Update the weights, with gradient clipping unless max_grad_norm is 0."""
         if max_grad_norm:
             norm = torch.linalg.vector_norm(self.gradient)
             self.gradient.mul_((max_grad_norm / (norm + 1e-6)).clamp_max_(1.0))
         self.steps += 1
-        # torch.optim.Adam calls the same, after checks that take twice as long.
+        # torch.optim.Adam calls the same function, after checks that take twice as long.
         torch._fused_adam_(
             [self.state["weight"]],
             [self.gradient],
@@ -119,7 +119,7 @@ class Adam:
 
 @dataclass
 class Progress:
-    """How far a run has come, and what was measured on the way."""
+    """The progress of a run, and its measurements so far."""
 
     step: Count = 0
     seconds: Positive = 0.0
@@ -128,7 +128,7 @@ class Progress:
     loss_sum: float = 0.0
     accuracy_sum: Positive = 0.0
     steps_summed: Count = 0
-    """Steps since the last evaluation, over which loss and accuracy are summed."""
+    """The steps since the last evaluation, over which loss and accuracy are summed."""
     history: list[HistoryLine] = field(default_factory=list)
 
     @property
@@ -175,7 +175,7 @@ class Trainer:
 
     @property
     def metrics(self) -> Metrics:
-        """What has been measured so far."""
+        """The metrics of the run so far."""
         progress = self.progress
         pairs = progress.step * self.settings.batch_size
         return Metrics(
@@ -189,13 +189,13 @@ class Trainer:
         )
 
     def batches(self) -> Iterator[tuple[Batch, Tensor]]:
-        """Yield batches from the current step on, without end; the same for the same seed."""
+        """Yield batches endlessly from the current step on, the same for the same seed."""
         while True:
             epoch, skip = divmod(self.progress.step, self.steps_per_epoch)
             rng = np.random.default_rng([self.seed, epoch])
             settings, first = self.settings, epoch * self.steps_per_epoch
             fraction = self.fraction_done if settings.minutes else first / self.total_steps
-            is_late = first >= settings.permute_after or fraction >= PERMUTED_BY
+            is_late = first >= settings.permute_after or fraction >= LATEST_PERMUTATION
             permute = settings.permute_symbols and is_late
             yield from self.train.epoch(settings.batch_size, permute, rng, skip)
 
@@ -211,7 +211,7 @@ class Trainer:
         loss.backward()
         self.adam.step(rate, settings.max_grad_norm)
         progress.step += 1
-        # The decay warms up, so that the EMA is not held back by the initial weights.
+        # The decay warms up, so that the EMA quickly forgets the initial weights.
         self.adam.update_ema(min(settings.ema_decay, progress.step / (progress.step + 10)))
         if not math.isfinite(value := loss.item()):
             problem = f"the loss is {value} at step {progress.step}"
@@ -223,7 +223,7 @@ class Trainer:
 
     @contextmanager
     def ema_weights(self) -> Iterator[None]:
-        """Put the EMA in the place of the weights for a while."""
+        """Temporarily replace the weights by their EMA."""
         with torch.no_grad():
             weights = {name: weight.clone() for name, weight in self.weights.items()}
             self.set_weights(self.ema)
@@ -244,7 +244,7 @@ class Trainer:
         return float((log_probs.argmax(1) == self.validate.pairs.label).mean())
 
     def evaluate_and_keep_best(self) -> None:
-        """Evaluate, keep the weights if none before were better, and add a line of history."""
+        """Evaluate, keep the weights if they are the best so far, and record the evaluation."""
         progress = self.progress
         validation = self.evaluate()
         if validation >= progress.best_accuracy:
@@ -265,7 +265,7 @@ class Trainer:
         return tensors, {"progress": json.dumps(asdict(self.progress))}
 
     def save(self, folder: Path, record: RunRecord) -> RunRecord:
-        """Write a checkpoint and give its record: it is valid once run.json names its files."""
+        """Write a checkpoint, which is valid once run.json names its files; return its record."""
         progress = self.progress
         weights, state = record.weights, f"state-{progress.step}.safetensors"
         if self.best and weights != (name := f"model-{progress.best_step}.safetensors"):
@@ -276,7 +276,7 @@ class Trainer:
         checkpoint.write_history(folder, progress.history)
         metrics = self.metrics
         record = replace(record, weights=weights, state=state, metrics=metrics)
-        # A finished run has nothing left of earlier checkpoints, as nobody would remove it.
+        # Earlier checkpoints are removed before a run is marked finished: nobody would do so later.
         unfinished = replace(record, metrics=replace(metrics, finished=False))
         unfinished.write(folder)
         checkpoint.remove_superseded(folder, unfinished)
@@ -309,7 +309,7 @@ class Trainer:
 
 
 def stored(tensors: dict[str, Tensor], name: str, like: Tensor) -> Tensor:
-    """Look up a tensor of a training state, on the device and of the type of another one."""
+    """Look up a tensor of a training state, with the shape, type and device of another one."""
     tensor = tensors[name]
     if tensor.shape != like.shape:
         raise ValueError(f"{name} is {tuple(tensor.shape)}")

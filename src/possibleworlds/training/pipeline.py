@@ -1,4 +1,4 @@
-"""Training from beginning to end: `train` from Python, and jobs that live in a run folder."""
+"""Training from start to finish: `train` for Python, and jobs in a run folder."""
 
 import hashlib
 import signal
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from possibleworlds.data.files import TRAINING_FILES, format_rows, in_blocks, read
 from possibleworlds.data.files import fingerprint as folder_fingerprint
-from possibleworlds.data.own import own_pairs
+from possibleworlds.data.own import user_pairs
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.display import html_table, progress_bar
 from possibleworlds.errors import UserError, quoted, reason
@@ -38,7 +38,7 @@ from possibleworlds.training.settings import RunSettings, check_length
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 HELD_OUT = 10
-"""One 4-tuple, or row, in so many validates where no validation set is given."""
+"""One in this many 4-tuples, or rows, is held out if there is no validation set."""
 
 Callback = Callable[[Trainer], None]
 PairsLike = Pairs | str | Path | Sequence[Sequence[Any]]
@@ -46,7 +46,7 @@ PairsLike = Pairs | str | Path | Sequence[Sequence[Any]]
 
 
 class TrainingData(NamedTuple):
-    """Pairs in memory to train with."""
+    """Training and validation pairs in memory."""
 
     train: Pairs
     validate: Pairs
@@ -54,18 +54,18 @@ class TrainingData(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be trained, on what, and where the run is kept."""
+    """What to train, on which data, and where to store the run."""
 
     model: str | type[Model]
-    """A name or module:Class that the user has typed, which is trusted; or a class."""
+    """A class, or a name or module:Class from the user, which is trusted."""
     data: Path | TrainingData
     """A folder with train.txt and validate.txt, or pairs in memory."""
     out: Path | None
-    """The run folder; None to keep nothing on disk."""
+    """The run folder; None to store nothing on disk."""
     settings: dict[str, Any]
-    """Settings other than the defaults, of the network and of its training, by name."""
+    """Non-default settings of the network and of its training, by name."""
     seed: int | None = None
-    """0 unless given, or that of the run to resume."""
+    """Defaults to 0, or to the seed of the run to resume."""
     device: str = "cpu"
     resume: bool = False
 
@@ -96,7 +96,7 @@ class Job:
             raise UserError(f"{problem}: {reason(error)}") from None
 
     def fingerprint(self) -> dict[str, str]:
-        """Compute the SHA-256 of the training files, or of what they would hold."""
+        """Compute the SHA-256 of the training files, or of their content if in memory."""
         if isinstance(self.data, Path):
             return folder_fingerprint(self.data)
         return {
@@ -125,7 +125,7 @@ def fingerprint_of(pairs: Pairs) -> str:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A trained network, and how its training went."""
+    """A trained network, with its training history."""
 
     network: Network
     """The network with the weights of the best validation step."""
@@ -136,7 +136,7 @@ class TrainingResult:
 
     @property
     def metrics(self) -> Metrics:
-        """What was measured: accuracy on the validation set at the best step, steps, seconds."""
+        """The metrics of the run: validation accuracy at the best step, steps, seconds."""
         return self.trainer.metrics
 
     @property
@@ -145,7 +145,7 @@ class TrainingResult:
         return self.trainer.progress.history
 
     def save(self, path: str | Path) -> None:
-        """Write a run folder, as the command `train` does; `possibleworlds.load` reads it."""
+        """Write a run folder like the command `train`; `possibleworlds.load` reads it."""
         folder, job = Path(path), self.job
         if (folder / RUN).exists():
             raise UserError(f"{folder} holds a run already; choose another folder")
@@ -235,7 +235,7 @@ def evaluate(
 
 
 def training_data(train: PairsLike, validate: PairsLike | None) -> Path | TrainingData:
-    """Bring what a user trains with into one of two forms."""
+    """Convert training and validation data to a folder or to pairs in memory."""
     if isinstance(train, str | Path) and Path(train).is_dir():
         if validate is not None:
             raise UserError(f"{train} is a folder, which has its own validate.txt")
@@ -251,17 +251,17 @@ def training_data(train: PairsLike, validate: PairsLike | None) -> Path | Traini
 
 
 def select_rows(pairs: Pairs, rows: Any) -> Pairs:
-    """Give the pairs where a mask is true."""
+    """Select the pairs where a mask is true."""
     columns = pairs.left[rows], pairs.right[rows], pairs.label[rows]
     return Pairs(pairs.code, pairs.offsets, *columns)
 
 
 def as_pairs(value: PairsLike, name: str) -> Pairs:
-    """Read a data file, make pairs of (A, B) or (A, B, label), or give pairs as they are."""
+    """Convert a data file or rows (A, B) or (A, B, label) to pairs; return pairs unchanged."""
     if isinstance(value, str | Path):
         return read(value)
     if isinstance(value, list | tuple):
-        value = own_pairs(value)
+        value = user_pairs(value)
     if not isinstance(value, Pairs):
         kind = type(value).__name__
         raise UserError(f"{name} must be pairs (possibleworlds.read, generate) or a file: {kind}")
@@ -275,7 +275,7 @@ def run_job(
     on_step: Callback = lambda _: None,
     on_evaluation: Callback = lambda _: None,
 ) -> TrainingResult:
-    """Train a network to the end of its run, or resume one; on one thread, to be repeatable."""
+    """Train a network or resume its run, on one thread for repeatable results."""
     check_device(job.device)
     data = job.fingerprint() if job.out else {}
     earlier = read_earlier_run(job, data)
@@ -288,7 +288,7 @@ def run_job(
         torch.manual_seed(seed)
         trainer = Trainer(job.build(settings), settings.training, *datasets, seed)
         if job.out is None:
-            run_to_the_end(trainer, on_step, on_evaluation, lambda: None)
+            run_to_end(trainer, on_step, on_evaluation, lambda: None)
         else:
             record = earlier or RunRecord.new(job.model_name, settings, seed, data, job.engine)
             with exclusive_folder(job.out):
@@ -302,10 +302,10 @@ def run_job(
 def train_in_folder(
     trainer: Trainer, job: Job, record: RunRecord, on_step: Callback, on_evaluation: Callback
 ) -> None:
-    """Train to the end of the run in a locked folder, from its last checkpoint if it has one."""
+    """Train to the end of the run in a locked folder, from its last checkpoint if any."""
     assert job.out is not None
     folder, is_new = job.out, record.metrics is None
-    current = read_earlier_run(job, record.data)  # which may have changed before it was locked
+    current = read_earlier_run(job, record.data)  # it may have changed before the folder was locked
     if current and is_new and current.metrics:
         raise UserError(f"{folder}: another process has begun a run in it")
     record = current or record
@@ -319,11 +319,11 @@ def train_in_folder(
         nonlocal record
         record = trainer.save(folder, record)
 
-    run_to_the_end(trainer, on_step, on_evaluation, save)
+    run_to_end(trainer, on_step, on_evaluation, save)
 
 
 def check_device(name: str) -> None:
-    """Raise UserError if nothing can be computed on a device here."""
+    """Raise UserError if a device does not work here."""
     try:
         torch.zeros(1, device=name).item()
     except (RuntimeError, AssertionError) as error:
@@ -331,15 +331,15 @@ def check_device(name: str) -> None:
 
 
 def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
-    """Read the record of the run to resume; None if a new one may begin in the folder."""
+    """Read the record of the run to resume; None if a new one may start in the folder."""
     folder = job.out
     if folder is None:
         return None
     try:
-        inside = [p for p in folder.iterdir() if not is_temporary(p)] if folder.exists() else []
+        content = [p for p in folder.iterdir() if not is_temporary(p)] if folder.exists() else []
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror}") from None
-    if not inside:
+    if not content:
         return None
     if not (folder / RUN).exists():
         raise UserError(f"{folder} holds something that is not a run")
@@ -355,18 +355,18 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
         raise UserError(f"{folder} was trained on other data{where}")
     check_engine(record, job.engine, folder)
     stored, requested = record.flat_settings, RunSettings.read(job.model_class, job.settings).flat()
-    longer: dict[str, Any] = {
+    extended: dict[str, Any] = {
         name: requested[name]
         for name in ("epochs", "minutes")
         if record.finished and name in job.settings and 0 < stored[name] < requested[name]
     }
-    for name in job.settings.keys() - longer.keys():
+    for name in job.settings.keys() - extended.keys():
         if stored.get(name) != requested[name]:
             raise UserError(f"{folder} was started with {name}={stored.get(name)}")
-    return replace(record, training={**record.training, **longer})
+    return replace(record, training={**record.training, **extended})
 
 
-def run_to_the_end(
+def run_to_end(
     trainer: Trainer, on_step: Callback, on_evaluation: Callback, save: Callable[[], None]
 ) -> None:
     """Train, evaluate and save until the run is done or the user stops it."""

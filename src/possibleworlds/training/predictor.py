@@ -28,19 +28,19 @@ class Decision(NamedTuple):
 
     entails: bool
     probability: float | None
-    """The network's P(A entails B); None for a certified decision, which is not its own."""
+    """The network's P(A entails B); None for a certified decision."""
     assignment: dict[str, bool] | None
-    """For a "no" of a network with worlds: the world that convinced it, as an assignment."""
+    """For a "no" of a network with worlds: its strongest evidence, as an assignment."""
     refutes: bool
     """Whether that assignment was checked to make A true and B false."""
 
 
 class Network:
-    """A trained network, which computes how likely A entails B.
+    """A trained network, which predicts the probability that A entails B.
 
-    `worlds` and `steps` of its methods evaluate a network with worlds with other numbers of worlds
-    and of gradient steps than it was trained with. `budget` is the number of worlds that guided
-    worlds may visit for a pair; what refuted pairs leave of it goes to the other pairs.
+    For a network with worlds, `worlds` and `steps` set numbers of worlds and of gradient steps that
+    differ from those in training. `budget` is the number of worlds that guided worlds may visit for
+    a pair; what refuted pairs leave of it goes to the other pairs.
     """
 
     def __init__(self, model: Model) -> None:
@@ -51,7 +51,7 @@ class Network:
         return f"<Network: {type(self.model).__name__}, {parameters:,} parameters>"
 
     def options(self, worlds: int | None, steps: int | None, budget: int | None = None) -> Options:
-        """Make evaluation options; raise UserError if the network cannot be evaluated so."""
+        """Make evaluation options; raise UserError if the network does not support them."""
         options = Options(worlds, steps, budget, share_budget=budget is not None)
         self.model.validate_options(options)
         return options
@@ -66,9 +66,9 @@ class Network:
         steps: int | None = None,
         budget: int | None = None,
     ) -> Decision:
-        """Decide whether A entails B; certified, "no" only with a countermodel that was checked.
+        """Decide whether A entails B; if certified, "no" only with a checked countermodel.
 
-        A and B are given as to `entails`: `decide(["p", "p -> q"], "q")`, `decide("p |= p | q")`.
+        A and B are as in `entails`: `decide(["p", "p -> q"], "q")`, `decide("p |= p | q")`.
         """
         options = self.options(worlds, steps, budget)
         premises, conclusion = read_sequent(a, b)
@@ -102,7 +102,7 @@ class Network:
         steps: int | None = None,
         budget: int | None = None,
     ) -> float | NDArray[np.float64]:
-        """Compute P(A entails B) of a pair, or of each of many pairs given as two sequences."""
+        """Compute P(A entails B) for a pair, or for each pair of two sequences."""
         options = self.options(worlds, steps, budget)
         if isinstance(a, str | Formula) and isinstance(b, str | Formula):
             return float(self._probabilities([(a, b)], seed, options)[0])
@@ -137,7 +137,7 @@ class Network:
                 countermodels = certificate.certify(
                     self.model, data, progress=progress, options=options
                 )
-                return np.array([one is None for one in countermodels], dtype=np.int64)
+                return np.array([c is None for c in countermodels], dtype=np.int64)
             log_probs = row_log_probabilities(self.model, data, progress=progress, options=options)
             return log_probs.argmax(1)
 
@@ -159,5 +159,5 @@ class Network:
 
 
 def load(run: str | Path, model: type[Model] | None = None, trust: bool = False) -> Network:
-    """Load a pretrained network by its name, or that of a run folder."""
+    """Load a pretrained network by its name, or the network of a run folder."""
     return Network(load_model(find_run(run), model, trust))

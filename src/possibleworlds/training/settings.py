@@ -1,4 +1,4 @@
-"""The settings of a run: of the network and of its training, read and flattened in one way."""
+"""The settings of a run, both of the network and of its training."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from possibleworlds.models.settings import check_kinds, make_settings
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Settings of the training, whatever the network; the optimiser is Adam, as in the paper."""
+    """Training settings that all networks share; the optimiser is Adam, as in the paper."""
 
     learning_rate: float = 1e-3
     batch_size: int = 64
@@ -28,8 +28,8 @@ class TrainingSettings:
     validation_rows: int = 0  # use only the first rows of the validation set; 0 for all
 
     def validate(self) -> None:
-        """Raise UserError if no training is possible with these settings."""
-        wrong = {
+        """Raise UserError if a setting is out of range."""
+        is_invalid = {
             "learning_rate": not 0 < self.learning_rate < 10,
             "minutes": not 0 <= self.minutes < 1e6,
             "batch_size": self.batch_size < 4 or self.batch_size % 4 != 0,
@@ -41,8 +41,8 @@ class TrainingSettings:
             "evaluations": self.evaluations < 1,
             "validation_rows": self.validation_rows < 0,
         }
-        for name, is_wrong in wrong.items():
-            if is_wrong:
+        for name, invalid in is_invalid.items():
+            if invalid:
                 raise UserError(f"{name} cannot be {quoted(getattr(self, name))}")
 
 
@@ -56,7 +56,7 @@ class RunSettings:
 
     @classmethod
     def read(cls, model: type[Model], values: Mapping[str, Any]) -> "RunSettings":
-        """Read settings from values, or their texts, by name; the others take their defaults."""
+        """Read settings from values or their text, by name; the others have their defaults."""
         kinds = get_type_hints(model.settings_class) | get_type_hints(TrainingSettings)
         parsed = {
             name: parse_value(value, kinds[name], name)
@@ -65,9 +65,10 @@ class RunSettings:
             for name, value in values.items()
         }
         names = {field.name for field in fields(TrainingSettings)}
-        own = {field.name for field in fields(model.settings_class)}
-        if unknown := sorted(parsed.keys() - names - own):
-            known = f"it has {', '.join(sorted(own))}, and its training {', '.join(sorted(names))}"
+        of_model = {field.name for field in fields(model.settings_class)}
+        if unknown := sorted(parsed.keys() - names - of_model):
+            listed = [", ".join(sorted(part)) for part in (of_model, names)]
+            known = f"it has {listed[0]}, and its training {listed[1]}"
             raise UserError(f"{model.__name__} has no setting {quoted(unknown[0])}; {known}")
         network = make_settings(model, {n: v for n, v in parsed.items() if n not in names})
         defaults = model.training_defaults
@@ -84,7 +85,7 @@ class RunSettings:
         return cls(network, training)
 
     def flat(self) -> dict[str, Any]:
-        """Give the value of each setting by its name."""
+        """Return the value of each setting, by name."""
         return {**asdict(self.network), **asdict(self.training)}
 
 

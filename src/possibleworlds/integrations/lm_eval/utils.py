@@ -1,4 +1,4 @@
-"""What the YAML tasks of this folder call: items as documents, and their exact scores."""
+"""Functions for the YAML tasks of this folder: items as documents, and their exact scores."""
 
 import json
 from dataclasses import fields
@@ -17,9 +17,9 @@ SETTINGS = {field.name for field in fields(TaskSettings)} | {"size", "level"}
 def dataset(defaults: dict[str, Any], **metadata: Any) -> dict[str, Dataset]:
     """Make the documents of a task.
 
-    lm-eval passes what the task's file has under `dataset_kwargs`, what `--metadata` has on its
-    command line, and entries of its own. A name may not be in the first two at once, which is why
-    the task's own settings are one entry, `defaults`.
+    lm-eval passes the `dataset_kwargs` of the task's file, the `--metadata` of the command line and
+    other entries. A name may not be in both of the first two, which is why the settings of the
+    task's file are one entry, `defaults`.
     """
     for name in ("kind", "source"):
         if name in metadata:
@@ -42,14 +42,14 @@ def dataset(defaults: dict[str, Any], **metadata: Any) -> dict[str, Dataset]:
 
 
 def score_choice(document: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-    """Score the likelier of no and yes."""
+    """Score the more likely of no and yes."""
     likelihoods = [result[0] for result in results]
     right = float(likelihoods.index(max(likelihoods)) == document["label"])
     return {"acc": right, "all_four": (json.loads(document["item"])["group"], right)}
 
 
 def score_reply(document: dict[str, Any], results: list[str]) -> dict[str, Any]:
-    """Score a reply in free text; count those that could not be read."""
+    """Score a reply in free text, and count unreadable replies."""
     item = Item.from_json(json.loads(document["item"]))
     outcome = score(results[0], item)
     return {

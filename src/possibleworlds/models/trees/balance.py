@@ -1,23 +1,24 @@
-"""Runs of one operator as balanced trees: ((a & b) & c) & d as (a & b) & (c & d).
+"""Balance chains of one operator: ((a & b) & c) & d becomes (a & b) & (c & d).
 
-In a long chain, a conjunct far from the root hardly moves what the network computes at the root, so
-that a search cannot tell whether few or many of them are violated. In a balanced tree all are about
-as far from it. Two laws are used: & and | are associative, and a > (b > c) is (a & b) > c.
+In a long chain, a conjunct far from the root hardly affects the output of the network at the root,
+so a search cannot tell whether few or many of them are violated. In a balanced tree, all have about
+the same distance from the root. Two laws are used: & and | are associative, and a > (b > c) is
+(a & b) > c.
 """
 
 from collections import deque
 from collections.abc import Iterable
 
-from possibleworlds.logic.alphabet import CODES, N_OPERATORS
+from possibleworlds.logic.alphabet import AND, CODES, IMPLIES, N_OPERATORS, OR
 
-AND, OR, IMPLIES = (CODES[symbol] for symbol in "&|>")
-ASSOCIATIVE = (AND, OR)
+CONJUNCTION, DISJUNCTION, IMPLICATION = CODES[AND], CODES[OR], CODES[IMPLIES]
+ASSOCIATIVE = (CONJUNCTION, DISJUNCTION)
 Node = int | tuple[int, deque["Node"]]
 """A variable; or an operator with its operands, any number of them if it is associative."""
 
 
 def balance(codes: Iterable[int]) -> list[int]:
-    """Rewrite a formula in reverse Polish order; operands stay in their order.
+    """Balance a formula in reverse Polish notation, keeping the order of operands.
 
     >>> import numpy as np
     >>> from possibleworlds.logic.alphabet import decode, encode
@@ -30,24 +31,25 @@ def balance(codes: Iterable[int]) -> list[int]:
             stack.append(int(code))
             continue
         right = stack.pop()
-        if code == IMPLIES:
+        if code == IMPLICATION:
             stack.append(implication(stack.pop(), right))
         elif code in ASSOCIATIVE:
-            stack.append((int(code), merged(int(code), stack.pop(), right)))
+            stack.append((int(code), merge_operands(int(code), stack.pop(), right)))
         else:
             stack.append((int(code), deque([right])))
-    return from_root(stack[0])[::-1]
+    return codes_from_root(stack[0])[::-1]
 
 
 def implication(left: Node, right: Node) -> Node:
     """Make left > right, or (left & a) > b if right is a > b."""
-    if isinstance(right, tuple) and right[0] == IMPLIES:
-        left, right = (AND, merged(AND, left, right[1][0])), right[1][1]
-    return IMPLIES, deque([left, right])
+    if isinstance(right, tuple) and right[0] == IMPLICATION:
+        left = CONJUNCTION, merge_operands(CONJUNCTION, left, right[1][0])
+        right = right[1][1]
+    return IMPLICATION, deque([left, right])
 
 
-def merged(code: int, left: Node, right: Node) -> deque[Node]:
-    """List two operands, an operand with the same operator by its own operands."""
+def merge_operands(code: int, left: Node, right: Node) -> deque[Node]:
+    """List both operands, replacing one that has the same operator by its own operands."""
     first = left[1] if isinstance(left, tuple) and left[0] == code else deque([left])
     second = right[1] if isinstance(right, tuple) and right[0] == code else deque([right])
     if len(first) < len(second):  # so that a chain of any length takes linear time
@@ -57,8 +59,8 @@ def merged(code: int, left: Node, right: Node) -> deque[Node]:
     return first
 
 
-def from_root(root: Node) -> list[int]:
-    """List the codes of a formula from the root, each operator before its right, then its left."""
+def codes_from_root(root: Node) -> list[int]:
+    """List the codes of a formula from the root: operator, right operands, left operands."""
     codes: list[int] = []
     todo: list[tuple[int, list[Node]]] = [(0, [root])]
     while todo:
@@ -68,12 +70,11 @@ def from_root(root: Node) -> list[int]:
             codes.append(code)
             todo += [(code, operands[:half]), (code, operands[half:])]
             continue
-        (only,) = operands
-        if isinstance(only, int):
-            codes.append(only)
-        elif len(only[1]) > 1:
-            todo.append((only[0], list(only[1])))
-        else:
-            codes.append(only[0])
-            todo.append((only[0], list(only[1])))
+        (operand,) = operands
+        if isinstance(operand, int):
+            codes.append(operand)
+            continue
+        if len(operand[1]) == 1:
+            codes.append(operand[0])
+        todo.append((operand[0], list(operand[1])))
     return codes

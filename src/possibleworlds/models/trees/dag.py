@@ -1,4 +1,4 @@
-"""Pairs of formulas as directed acyclic graphs, in which equal subformulas are one node."""
+"""Pairs of formulas as directed acyclic graphs, in which equal subformulas share a node."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ VARIABLE, PAIR = N_OPERATORS, N_OPERATORS + 1
 """Kinds of nodes after the operators: any variable, and the root of a pair."""
 N_KINDS = PAIR + 1
 N_EDGE_KINDS = len(SLOTS) + 2
-"""An edge is of the kind of its slot, or leads from a pair to its left or right side."""
+"""The kind of an edge is its slot; two more lead from a pair to its left and right side."""
 
 
 class Dag(NamedTuple):
-    """The graphs of some pairs; the nodes of all are numbered through."""
+    """The graphs of pairs, with their nodes numbered consecutively."""
 
     kind: Tensor  # of each node
-    pair: Tensor  # of each node: which pair
+    pair: Tensor  # the pair of each node
     roots: Tensor  # the root of each pair
     child: Tensor  # of each edge
     parent: Tensor  # of each edge
@@ -67,22 +67,22 @@ class Dag(NamedTuple):
 
 
 def _number_subformulas(nodes: Nodes) -> tuple[Ints, Ints]:
-    """Number the distinct subformulas of each pair; return each node's, and a node of each."""
+    """Number the distinct subformulas of pairs; return that of each node, and a node of each."""
     number = np.empty(len(nodes.code), np.int64)
     firsts: list[Ints] = []
     count = 0
     by_height = np.argsort(nodes.height, kind="stable")
     bounds = np.searchsorted(nodes.height[by_height], np.arange(int(nodes.height.max()) + 2))
     for height, (start, stop) in enumerate(pairwise(bounds)):
-        here = by_height[start:stop]
-        code = nodes.code[here]
+        level = by_height[start:stop]
+        code = nodes.code[level]
         if height == 0:
-            key = nodes.tree[here] // 2 * (code.max() + 1) + code
-        else:  # the arguments' numbers tell the pair as well
-            left, right = number[here - nodes.first_child[here]], number[here - 1]
+            key = nodes.tree[level] // 2 * (code.max() + 1) + code
+        else:  # the numbers of the arguments identify the pair as well
+            left, right = number[level - nodes.first_child[level]], number[level - 1]
             key = (left * (count + 1) + np.where(code > 0, right, 0)) * N_OPERATORS + code
         _, first, of_node = np.unique(key, return_index=True, return_inverse=True)
-        number[here] = count + of_node
-        firsts.append(here[first])
+        number[level] = count + of_node
+        firsts.append(level[first])
         count += len(first)
     return number, np.concatenate(firsts)

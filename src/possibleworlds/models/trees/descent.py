@@ -1,4 +1,4 @@
-"""Orders of evaluation from the roots down: the nodes of many trees, depth by depth."""
+"""Orders of evaluation from the root down: the nodes of many trees, depth by depth."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from possibleworlds.models.sequences import Ints
 from possibleworlds.models.trees.forest import ROOT, Nodes
 
 MAX_PATH = 16
-"""The length of paths: of deeper nodes, the part next to them is kept."""
+"""The length of paths; for deeper nodes, only the part nearest to them is kept."""
 
 
 class Depth(NamedTuple):
-    """The nodes of one depth: those of an operator are followed by their children."""
+    """The nodes of one depth, with the positions of each operator and of variables."""
 
     nodes: Ints
-    operators: Sequence[Ints]  # for each operator: which of the nodes have it
-    leaves: Ints  # which of the nodes are variables
+    operators: Sequence[Ints]  # the positions of the nodes with each operator
+    leaves: Ints  # the positions of variables
 
 
 def descend(nodes: Nodes) -> list[Depth]:
-    """Order nodes by depth: after the roots come the children of each operator's nodes, in turn.
+    """Order nodes by depth: after the roots, the children of the nodes of each operator in turn.
 
     p & ~q has the root (node 3), then p and ~q (nodes 0 and 2), then q (node 1):
 
@@ -42,8 +42,8 @@ def descend(nodes: Nodes) -> list[Depth]:
         operators = [np.flatnonzero(code == operator) for operator in range(N_OPERATORS)]
         depths.append(Depth(current, operators, np.flatnonzero(code >= N_OPERATORS)))
         children = [current[operators[0]] - 1]
-        for having in operators[1:]:
-            parents = current[having]
+        for positions in operators[1:]:
+            parents = current[positions]
             pairs = np.stack((parents - nodes.first_child[parents], parents - 1), 1)
             children.append(pairs.ravel())
         current = np.concatenate(children)

@@ -1,7 +1,7 @@
-"""sat3 by the engine at hand: the kernel in C (native.py) or torch (sat3.py), which agree.
+"""sat3 in the available engine: the native kernel (native.py) or torch (sat3.py), which agree.
 
-The kernel is built where there is a C compiler, and takes single precision on the CPU. For all
-else, and where POSSIBLEWORLDS_NATIVE is 0, there is torch.
+The kernel is built if there is a C compiler, and supports single precision on the CPU. Otherwise,
+and if POSSIBLEWORLDS_NATIVE is 0, torch is used.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def scores(
 ) -> Tensor:
     """Compute each tree's term of z as a left and as a right side, (2, trees, n).
 
-    Worlds are (1, n, k), or (pairs, n, k) where each pair has private ones; trees 2i and 2i + 1 of
-    the result then are those of pair i.
+    Worlds are (1, n, k), or (pairs, n, k) if each pair has private ones; then trees 2i and 2i + 1
+    of the result are those of pair i.
     """
     if native.applies(worlds, *parameters):
         plan = batch.private_plan if private else batch.plan
         return native.scores(plan, worlds, parameters, workspace)
-    if not len(batch.left):  # no scores, which still have gradients, of nought
+    if not len(batch.left):  # an empty result that still has gradients, of zero
         return worlds.new_zeros(2, 0, worlds.shape[1]) + sum(t.sum() for t in (worlds, *parameters))
     order = batch.private_messages if private else batch.messages
     return sat3.scores(order, worlds, parameters, workspace)

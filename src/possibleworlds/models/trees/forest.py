@@ -1,8 +1,8 @@
 """Formulas as flat arrays of nodes.
 
-Formulas come in reverse Polish order, one array of codes (logic/alphabet.py) for a whole data set.
-What depends on a formula alone (`Forest`) is computed once, at loading; `Nodes` copies the nodes of
-a batch out of it.
+Formulas are in reverse Polish notation, in one array of codes (logic/alphabet.py) for a whole data
+set. Everything that depends on a formula alone (`Forest`) is computed once, when it is loaded;
+`Nodes` copies the nodes of a batch from it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from possibleworlds.models.trees.balance import balance
 Device = torch.device | str
 
 SLOTS = ("~", "& left", "& right", "| left", "| right", "> left", "> right")
-"""The places that a node can fill in its parent: one for each argument of each operator."""
+"""The slots that a node can fill in its parent: one for each argument of each operator."""
 ROOT = len(SLOTS)
-"""The slot of a formula that is no part of another."""
+"""The slot of the root of a formula."""
 
 
 class Forest:
-    """Formulas in reverse Polish order, and for each node its height and where its family is.
+    """Formulas in reverse Polish notation, with the height, child, parent and slot of each node.
 
     The three nodes of p & q are p, q and &:
 
@@ -37,7 +37,7 @@ class Forest:
     >>> forest = Forest(encode("pq&"), np.array([0, 3]))
     >>> forest.first_child.tolist()  # how many nodes back; 0 for leaves
     [0, 0, 2]
-    >>> forest.parent.tolist()  # how many nodes on; 0 for roots
+    >>> forest.parent.tolist()  # how many nodes ahead; 0 for roots
     [2, 1, 0]
     >>> [(*SLOTS, "root")[slot] for slot in forest.slot]
     ['& left', '& right', 'root']
@@ -46,13 +46,13 @@ class Forest:
     """
 
     def __init__(self, code: NDArray[np.uint8], offsets: Ints) -> None:
-        """Take the codes of all formulas; formula i is code[offsets[i]:offsets[i + 1]]."""
+        """Index the nodes of all formulas; formula i is code[offsets[i]:offsets[i + 1]]."""
         self.code, self.offsets = code, offsets
         node = np.arange(len(code))
         inner = code < N_OPERATORS
         binary = inner & (code > 0)
-        # A binary node leaves the stack as high as its left argument did, and all in between, the
-        # right argument, higher: its left child is the last node before it of its stack height.
+        # A binary node leaves the stack as high as its left argument did; the right argument, in
+        # between, leaves it higher: the left child is the last earlier node of that stack height.
         stack = np.cumsum(1 - inner - binary.astype(np.int64))
         by_stack = np.argsort(stack, kind="stable")
         left = node - 1
@@ -74,7 +74,7 @@ class Forest:
         done = np.flatnonzero(n_children == 0)
         while len(done := done[self.parent[done] > 0]):
             parent = done + self.parent[done]
-            height[parent] = height[done] + 1  # the last child to come is the highest
+            height[parent] = height[done] + 1  # the last child to be done is the highest
             np.subtract.at(missing, parent, 1)
             done = np.unique(parent[missing[parent] == 0])
         return height
@@ -84,7 +84,7 @@ class Forest:
 
     @cached_property
     def balanced(self) -> Forest:
-        """The formulas with runs of one operator as balanced trees, of equal length."""
+        """The formulas, with chains of one operator as balanced trees of the same length."""
         formulas = (self.code[i:j].tolist() for i, j in pairwise(self.offsets))
         codes = np.fromiter(chain.from_iterable(map(balance, formulas)), np.uint8, len(self.code))
         return Forest(codes, self.offsets)
@@ -96,7 +96,7 @@ class Forest:
 
     @cached_property
     def symbol_frequencies(self) -> NDArray[np.float32]:
-        """The relative frequency of each symbol in each formula, [formulas, 30]."""
+        """The relative frequency of each symbol in each formula, (formulas, 30)."""
         n_symbols = N_OPERATORS + N_VARIABLES
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         counts = np.bincount(owner * n_symbols + self.code, minlength=len(self) * n_symbols)
@@ -105,7 +105,7 @@ class Forest:
 
 
 class Nodes(NamedTuple):
-    """The nodes of some trees one after the other, each tree in reverse Polish order."""
+    """The nodes of trees, one tree after the other, each in reverse Polish notation."""
 
     tree: Ints
     code: Ints  # variables already renamed
@@ -116,7 +116,7 @@ class Nodes(NamedTuple):
 
     @classmethod
     def of(cls, forest: Forest, formula: Ints, renaming: Ints) -> Nodes:
-        """Copy the nodes of formulas; tree i has variable renaming[i, v] in the place of v."""
+        """Copy the nodes of formulas; in tree i, renaming[i, v] replaces variable v."""
         first = forest.offsets[formula]
         size = forest.offsets[formula + 1] - first
         tree = np.repeat(np.arange(len(formula)), size)
@@ -135,6 +135,6 @@ class Nodes(NamedTuple):
 
 
 def by_operator(slots: Tensor) -> list[Tensor]:
-    """Stack the matrices of an operator's arguments: [slots, d, m] to [d, m] and [2 d, m] each."""
+    """Stack the matrices of each operator's arguments: (slots, d, m) to (d, m) and (2 d, m)."""
     negation, binary = slots.split([1, len(slots) - 1])
     return [negation[0], *binary.view(N_OPERATORS - 1, -1, slots.shape[2]).unbind()]

@@ -1,11 +1,11 @@
 """Orders of evaluation: the nodes of many trees, height by height.
 
-A loop over heights, not over nodes, evaluates everything. There are two orders:
+Trees are evaluated in a loop over heights instead of nodes. There are two orders:
 
-- `Calls` sorts the nodes of a height by their operator: gather the arguments, apply it.
-- `Messages` sorts them by the slot that they fill in their parent. Where an operator is linear,
-  W [l, r] = W_l l + W_r r, each node multiplies itself by the matrix of its slot, and a parent
-  only adds up what it is sent. Leaves are few: those equal in variable and slot send once.
+- `Calls` sorts the nodes of a height by operator: gather the arguments, apply the operator.
+- `Messages` sorts them by the slot that they fill in their parent. For a linear operator,
+  W [l, r] = W_l l + W_r r, each node multiplies its vector by the matrix of its slot, and a parent
+  only sums its messages. Leaves with the same variable and slot share one message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from possibleworlds.models.trees.forest import ROOT, Device, Nodes
 
 
 class _Groups(NamedTuple):
-    """Rows that are sorted by height and kind, cut into groups of equal height and kind."""
+    """Rows sorted by height and kind, divided into groups of equal height and kind."""
 
     sizes: list[int]  # of each group
     kinds: list[int]  # of each group
@@ -33,7 +33,7 @@ class _Groups(NamedTuple):
 
     @classmethod
     def of(cls, height: Ints, kind: Ints, n_kinds: int) -> _Groups:
-        """Cut rows into groups.
+        """Divide rows into groups.
 
         >>> _Groups.of(np.array([1, 1, 1, 2]), np.array([0, 3, 3, 1]), n_kinds=4)
         ... # doctest: +NORMALIZE_WHITESPACE
@@ -44,8 +44,8 @@ class _Groups(NamedTuple):
         kinds, heights = kind[cuts[:-1]].tolist(), height[cuts[:-1]].tolist()
         bounds: list[int] = []
         of_height: list[list[tuple[int, int]]] = []
-        for group, (at, of_group) in enumerate(zip(heights, kinds, strict=True)):
-            if not group or at > heights[group - 1]:
+        for group, (level, of_group) in enumerate(zip(heights, kinds, strict=True)):
+            if not group or level > heights[group - 1]:
                 bounds.append(cuts[group])
                 of_height.append([])
             of_height[-1].append((of_group, group))
@@ -54,7 +54,7 @@ class _Groups(NamedTuple):
 
 
 def _run_bounds(kind: Ints) -> list[int]:
-    """Return where each run of equal values begins, and where the last one ends.
+    """Return the start of each run of equal values, and the end of the last one.
 
     >>> _run_bounds(np.array([5, 5, 7, 2, 2]))
     [0, 2, 3, 5]
@@ -64,7 +64,7 @@ def _run_bounds(kind: Ints) -> list[int]:
 
 
 def _starts(kind: Ints, n_kinds: int) -> Ints:
-    """Return where each kind begins in a sorted array, and where the last one ends.
+    """Return the start of each kind in a sorted array, and the end of the last one.
 
     >>> _starts(np.array([0, 0, 2]), 3).tolist()
     [0, 2, 2, 3]
@@ -77,7 +77,7 @@ class CallLevel(NamedTuple):
 
     groups: list[tuple[int, int]]  # operator and number of each group of rows
     arguments: Tensor  # two rows for each row; the second one of a negation is the row of zeros
-    uses: Tensor  # the place of each row among all arguments and, after them, the roots
+    uses: Tensor  # the position of each row among all arguments and, after them, the roots
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Calls:
 
     p & ~q has two inner nodes, ~q in row 26 and the root in row 27; 28 is the row of zeros, and
     p and q are rows 15 and 16. The arguments of both and the root are rows 16, 28, 15, 26 and 27,
-    in places 0 to 4:
+    in positions 0 to 4:
 
     >>> from possibleworlds.logic.alphabet import encode
     >>> from possibleworlds.models.trees.forest import Forest
@@ -106,8 +106,8 @@ class Calls:
     by_operator: Tensor  # inner rows, those of ~ first
     operator_sizes: list[int]
     roots: Tensor  # row of each tree's root
-    leaf_uses: Tensor  # the places of variables among all arguments and roots,
-    leaves: Tensor  # and the variable in each
+    leaf_uses: Tensor  # the positions of variables among all arguments and roots,
+    leaves: Tensor  # and the variable at each position
 
     @classmethod
     def of(cls, nodes: Nodes, device: Device = "cpu") -> Calls:
@@ -155,14 +155,14 @@ class Calls:
         return len(self.operator)
 
     def vectors(self, variables: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Make memory for a vector of each row, (rows, d), and cut out the inner rows by level."""
+        """Allocate a vector for each row, (rows, d), and split the inner rows by level."""
         vectors = variables.new_empty(N_VARIABLES + self.n_inner + 1, variables.shape[1])
         vectors[:N_VARIABLES] = variables
         vectors[-1] = 0.0
         return vectors, vectors[N_VARIABLES:-1].split(self.level_sizes)
 
     def groups(self, rows: Tensor, of_negations: int) -> list[Tensor]:
-        """Cut inner rows into groups, of which those of negations have so many columns."""
+        """Split inner rows into groups; those of negations have `of_negations` columns."""
         groups = list(rows.split(self.sizes))
         for i in self.negations:
             groups[i] = groups[i][:, :of_negations]
@@ -174,14 +174,14 @@ class Calls:
 
 
 class _LeafRows(NamedTuple):
-    """Distinct leaves, each variable of a domain once, and their rows, one for each slot."""
+    """Distinct leaves, one for each variable of a domain, and their rows, one for each slot."""
 
     variable: Ints  # of each distinct leaf
     domain: Ints  # of each distinct leaf
-    leaf: Ints  # of each leaf row: which distinct leaf
+    leaf: Ints  # the distinct leaf of each leaf row
     slot: Ints  # of each leaf row
     node: Ints  # the leaf nodes,
-    row: Ints  # and which leaf row stands for each
+    row: Ints  # and the leaf row of each
 
     @classmethod
     def of(cls, nodes: Nodes, domain: Ints) -> _LeafRows:
@@ -200,9 +200,9 @@ class MessageLevel(NamedTuple):
 
     size: int
     groups: list[tuple[int, int]]  # slot and number of each group of rows, that of roots last
-    inputs: Tensor  # the rows that each row adds up
-    first_input: Tensor  # where in `inputs` each row's begin, and where the last one's end
-    outputs: Tensor  # the row that each row's message goes to, those of roots left out
+    inputs: Tensor  # the rows that each row sums
+    first_input: Tensor  # where the inputs of each row start, and where the last ones end
+    outputs: Tensor  # the row that receives each row's message, without those of roots
 
 
 @dataclass(frozen=True)
@@ -230,27 +230,27 @@ class Messages:
     [2, 2]
     """
 
-    domain: Tensor  # of each distinct leaf: which set of worlds it lives in
-    variables: list[tuple[int, int]]  # variable, and how many of the distinct leaves have it
+    domain: Tensor  # the set of worlds of each distinct leaf
+    variables: list[tuple[int, int]]  # each variable, and its number of distinct leaves
     by_domain: Tensor  # the distinct leaves of each domain,
-    first_of_domain: Tensor  # and where each domain's begin
+    first_of_domain: Tensor  # and where those of each domain start
 
     n_rows: int  # not counting the biases, which are the last `N_OPERATORS` rows
     sizes: list[int]  # rows in each group: neighbours of equal height and slot
-    leaf: Tensor  # of each leaf row: the distinct leaf it stands for
+    leaf: Tensor  # the distinct leaf of each leaf row
     leaf_groups: list[tuple[int, int]]
-    leaf_outputs: Tensor  # the rows that the leaf rows' messages go to,
-    first_leaf_output: Tensor  # and where each leaf row's begin
-    copies: Tensor  # the leaf rows that stand for each distinct leaf,
-    first_copy: Tensor  # and where each leaf's begin
+    leaf_outputs: Tensor  # the rows that receive the messages of leaf rows,
+    first_leaf_output: Tensor  # and where those of each leaf row start
+    copies: Tensor  # the leaf rows of each distinct leaf,
+    first_copy: Tensor  # and where those of each leaf start
     levels: list[MessageLevel]
     operator: Tensor  # of each inner row
-    root_groups: list[int]  # those of slot ROOT
-    roots: Tensor  # of each tree: which of their rows is its root
+    root_groups: list[int]  # the groups of slot ROOT
+    roots: Tensor  # the position of each tree's root among their rows
 
     @classmethod
     def of(cls, nodes: Nodes, domain: Ints, device: Device = "cpu") -> Messages:
-        """Order the nodes of trees; those of one domain have their leaves in common."""
+        """Order the nodes of trees; the trees of a domain share their leaves."""
 
         def tensor(array: Ints) -> Tensor:
             return torch.from_numpy(array).to(device)
@@ -298,7 +298,7 @@ class Messages:
 
 
 def _leaf_outputs(nodes: Nodes, leaves: _LeafRows, row: Ints) -> tuple[Ints, Ints]:
-    """Return the rows that each leaf row's message goes to, and where each leaf row's begin."""
+    """Return the rows that receive each leaf row's message, and where those of each start."""
     by_row = np.argsort(leaves.row, kind="stable")
     by_row = by_row[nodes.slot[leaves.node[by_row]] < ROOT]
     sender = leaves.node[by_row]
@@ -309,7 +309,7 @@ def _leaf_outputs(nodes: Nodes, leaves: _LeafRows, row: Ints) -> tuple[Ints, Int
 def _message_levels(
     nodes: Nodes, inner: Ints, row: Ints, groups: _Groups, device: Device
 ) -> list[MessageLevel]:
-    """Return what the rows of each height above 0 add up, and where their messages go."""
+    """Return the inputs and outputs of the rows of each height above 0."""
     operator, n_rows = nodes.code[inner], groups.bounds[-1]
     first_argument = row[inner - nodes.first_child[inner]]
     inputs = np.stack((n_rows + operator, row[inner - 1], first_argument), 1)

@@ -1,8 +1,8 @@
-"""sat3 by the kernel in C (folder `kernel`): the functions of `sat3.py`, several times as fast.
+"""sat3 in the native kernel (folder `kernel`): the functions of `sat3.py`, several times as fast.
 
-- One call takes a whole batch through the cache, a block of worlds at a time, forward or backward.
+- One call processes a whole batch in cache, a block of worlds at a time, forward or backward.
 - Equal subformulas of one domain (trees that share their worlds) are evaluated once.
-- POSSIBLEWORLDS_THREADS threads share the blocks. Results do not depend on how many there are.
+- POSSIBLEWORLDS_THREADS threads share the blocks. Results do not depend on their number.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 try:
     from possibleworlds.models.trees import _kernel
-except ImportError:  # it was not built
+except ImportError:  # not built
     _kernel = None  # type: ignore[assignment]
 
 PARTS = 4
-"""Gradients of parameters are added up in so many parts, which then are added in a fixed order."""
+"""Gradients of parameters are summed in this many parts, which are added in a fixed order."""
 
 
 def _choose() -> int | None:
@@ -60,7 +60,7 @@ def describe() -> str:
 
 
 def applies(*tensors: Tensor) -> bool:
-    """Whether the kernel can take these tensors."""
+    """Whether the kernel can process these tensors."""
     fit = all(t.dtype == torch.float32 and t.device.type == "cpu" for t in tensors)
     return fit and _choose() is not None
 
@@ -74,14 +74,14 @@ def _threads() -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """The distinct subformulas of some trees, in an order of evaluation (see kernel/plan.h)."""
+    """The distinct subformulas of trees, in order of evaluation (see kernel/plan.h)."""
 
     code: bytes
     n_trees: int
 
     @classmethod
     def of(cls, forest: Forest, formula: Ints, renaming: Ints, domain_size: int) -> Plan:
-        """Plan trees of which each `domain_size` after each other share their worlds."""
+        """Plan the evaluation of trees, of which each `domain_size` in a row share their worlds."""
         code = _kernel.plan(
             np.ascontiguousarray(forest.code, np.uint8),
             np.ascontiguousarray(forest.offsets, np.int64),
@@ -107,7 +107,7 @@ class _Call:
         self.scores_shape = 2, plan.n_trees, n
 
     def keep_units(self) -> Tensor:
-        """Take memory for the vectors of all nodes, which a backward pass needs."""
+        """Allocate memory for the vectors of all nodes, which a backward pass needs."""
         size, _, _ = _kernel.sizes(*self.batch, True, False, False, False)
         return self.workspace.take(size, self.like)
 
@@ -119,7 +119,7 @@ class _Call:
         of_worlds: Tensor | None = None,
         of_parameters: Tensor | None = None,
     ) -> None:
-        """Run the passes for all blocks of worlds; of_parameters is [PARTS, all parameters]."""
+        """Run the passes for all blocks of worlds; of_parameters is (PARTS, all parameters)."""
         needs = [t is not None for t in (units, of_scores, of_worlds, of_parameters)]
         _, size, n_blocks = _kernel.sizes(*self.batch, *needs)
         threads = max(1, min(_threads(), n_blocks))
@@ -140,7 +140,7 @@ class _Call:
 
         if threads == 1:
             run_parts(0)
-        else:  # the kernel lets other threads run
+        else:  # the kernel releases the GIL
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(run_parts, range(threads)))
         self.workspace.give_back(memory)
@@ -161,7 +161,7 @@ class _Scores(torch.autograd.Function):
     def backward(ctx: Any, of_scores: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         call, units, ctx.units = ctx.call, ctx.units, None
         if units is None:
-            raise RuntimeError("sat3's backward pass gives back its memory: it runs only once")
+            raise RuntimeError("sat3's backward pass releases its memory, so it runs only once")
         of_worlds = call.like.new_zeros(call.like.shape) if ctx.needs_input_grad[2] else None
         sizes = [shape.numel() for shape in ctx.shapes]
         memory = call.workspace.take(PARTS * sum(sizes), call.like)

@@ -1,10 +1,10 @@
-"""sat3 of the paper, for a whole batch of formulas and worlds, with its backward pass by hand.
+"""sat3 of the paper for a batch of formulas and worlds, with a backward pass written by hand.
 
     sat3(w, v) = u(W4^v w)      sat3(w, op(l, r)) = u(W1^op [l, r] + b1^op)      u(h) = h / |h|
 
-A row of a buffer holds a node's vectors in all worlds, one after the other, (n * d,), and rows come
-in the order of `Messages` (levels.py), so that every step is one operation on neighbouring numbers.
-What a root sends is its term of z = W_f [sat3(w, A), sat3(w, B)], once as an A and once as a B.
+A row of a buffer holds the vectors of a node in all worlds, one after the other, (n * d,). Rows are
+in the order of `Messages` (levels.py), so that every step is one operation on contiguous memory.
+The message of a root is its term of z = W_f [sat3(w, A), sat3(w, B)], once as A and once as B.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from possibleworlds.models.trees.levels import Messages
 
 
 class Workspace:
-    """Memory kept from batch to batch, as touching fresh memory costs more than the arithmetic."""
+    """Memory that is reused by later batches, as fresh memory costs more than the arithmetic."""
 
     def __init__(self) -> None:
         self._free: list[Tensor] = []
 
     def take(self, size: int, like: Tensor) -> Tensor:
-        """Return at least `size` numbers, of the type and on the device of `like`."""
+        """Return a buffer of at least `size` numbers, with the type and device of `like`."""
         kind = like.dtype, like.device
         self._free = [b for b in self._free if (b.dtype, b.device) == kind]
         self._free.sort(key=len)
         for i, buffer in enumerate(self._free):
             if len(buffer) >= size:
                 return self._free.pop(i)
-        del self._free[-1:]  # too small, as are all the others
+        del self._free[-1:]  # the largest is too small; drop it
         return like.new_empty(size + size // 4)
 
     def give_back(self, buffer: Tensor) -> None:
-        """Let a later batch have the buffer."""
+        """Make the buffer available to later batches."""
         self._free.append(buffer)
 
     def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
-        return Workspace, ()  # a copy of a model starts with none
+        return Workspace, ()  # a copy of a model starts without buffers
 
 
 class Parameters(NamedTuple):
@@ -53,13 +53,13 @@ class Parameters(NamedTuple):
     wf: Tensor  # (2, d)
 
 
-def _add_up(rows: Tensor, index: Tensor, first: Tensor) -> Tensor:
-    """Add up rows: result i is the sum of rows[index[first[i]:first[i + 1]]]."""
+def _sum_rows(rows: Tensor, index: Tensor, first: Tensor) -> Tensor:
+    """Sum rows: result i is the sum of rows[index[first[i]:first[i + 1]]]."""
     return torch.embedding_bag(rows, index, first, mode=0, include_last_offset=True)[0]
 
 
 class _Memory:
-    """One block of memory, and the parts of it that hold each kind of row."""
+    """One block of memory, divided into a part for each kind of row."""
 
     def __init__(self, order: Messages, n: int, d: int, like: Tensor, workspace: Workspace) -> None:
         heights = [len(order.leaf), *(level.size for level in order.levels)]
@@ -80,12 +80,12 @@ class _Memory:
 
 
 class TreePass:
-    """A batch's forward pass, and then its backward pass, in one block of memory."""
+    """The forward pass of a batch and then its backward pass, in one block of memory."""
 
     def __init__(
         self, order: Messages, worlds: Tensor, parameters: Parameters, workspace: Workspace
     ) -> None:
-        """Take worlds (domains, n, k)."""
+        """Allocate memory for a batch in worlds (domains, n, k)."""
         self.order, self.parameters, self.workspace = order, parameters, workspace
         n, d = self.shape = worlds.shape[1], parameters.w1.shape[1]
         self._memory: _Memory | None = _Memory(order, n, d, worlds, workspace)
@@ -98,7 +98,7 @@ class TreePass:
 
     @property
     def memory(self) -> _Memory:
-        """The memory of the evaluation; none may be used once it is given back."""
+        """The memory of the evaluation; raise RuntimeError once it has been given back."""
         if self._memory is None:
             raise RuntimeError("sat3's backward pass overwrites what it needs: it runs only once")
         return self._memory
@@ -134,7 +134,7 @@ class TreePass:
 
         send(order.leaf_groups)
         for height, level in enumerate(order.levels, 1):
-            sums = _add_up(rows, level.inputs, level.first_input)
+            sums = _sum_rows(rows, level.inputs, level.first_input)
             self._normalise(sums.view(-1, d), memory.units_at[height], memory.scales_at[height])
             send(level.groups)
         return scores
@@ -142,9 +142,9 @@ class TreePass:
     def backward(
         self, of_scores: Tensor, of_parameters: bool = True, of_worlds: bool = False
     ) -> tuple[Tensor | None, Parameters | None]:
-        """Compute the gradients of worlds and of parameters; this ends the evaluation."""
+        """Compute the gradients of worlds and of parameters, and close the evaluation."""
         order, parameters, memory, (n, d) = self.order, self.parameters, self.memory, self.shape
-        # From here on the memory of messages holds the gradients of the rows that sent them.
+        # From here on, the memory of messages holds the gradients of the rows that sent them.
         rows, scratch = memory.messages.view(-1, n * d), memory.scratch.view(-1, n * d)
         units = memory.units.t().split(self.sizes, 1)
         of_units = memory.messages[: order.n_rows * n].split(self.sizes)
@@ -171,20 +171,20 @@ class TreePass:
             received = scratch[: len(level.outputs)]
             torch.index_select(rows, 0, level.outputs, out=received)
             pass_on(level.groups, received)
-            here = memory.messages_at[height]
-            self._normalise_backward(here, memory.units_at[height], memory.scales_at[height])
+            of_nodes = memory.messages_at[height]
+            self._normalise_backward(of_nodes, memory.units_at[height], memory.scales_at[height])
             if of_parameters:
-                of_sums.append(here.view(-1, n, d).sum(1))
-        pass_on(order.leaf_groups, _add_up(rows, order.leaf_outputs, order.first_leaf_output))
-        of_leaves = _add_up(rows, order.copies, order.first_copy).view(-1, d)
+                of_sums.append(of_nodes.view(-1, n, d).sum(1))
+        pass_on(order.leaf_groups, _sum_rows(rows, order.leaf_outputs, order.first_leaf_output))
+        of_leaves = _sum_rows(rows, order.copies, order.first_copy).view(-1, d)
         self._normalise_backward(of_leaves, memory.leaves, memory.leaf_scales)
         if of_parameters and of_sums:
             gradients.b1.index_add_(0, order.operator, torch.cat(of_sums[::-1]))
         if of_parameters:
             self._add_leaf_gradients(of_leaves, gradients.w4)
-        of_each_world = self._world_gradients(of_leaves) if of_worlds else None
+        gradients_of_worlds = self._world_gradients(of_leaves) if of_worlds else None
         self.close()
-        return of_each_world, gradients if of_parameters else None
+        return gradients_of_worlds, gradients if of_parameters else None
 
     def _add_leaf_gradients(self, of_leaves: Tensor, of_w4: Tensor) -> None:
         """Compute the gradient of W4 from that of the leaves, (distinct leaves * n, d)."""
@@ -198,11 +198,11 @@ class TreePass:
         order = self.order
         matrices = self.parameters.w4.transpose(1, 2).unbind()
         of_leaf_worlds = torch.empty_like(self.leaf_worlds)
-        leaves, each = of_leaves.split(self.leaf_sizes), of_leaf_worlds.split(self.leaf_sizes)
-        for (variable, _), leaf, of_world in zip(order.variables, leaves, each, strict=True):
+        leaves, parts = of_leaves.split(self.leaf_sizes), of_leaf_worlds.split(self.leaf_sizes)
+        for (variable, _), leaf, of_world in zip(order.variables, leaves, parts, strict=True):
             torch.mm(leaf, matrices[variable], out=of_world)
         of_leaf_worlds = of_leaf_worlds.view(len(order.domain), -1)
-        of_worlds = _add_up(of_leaf_worlds, order.by_domain, order.first_of_domain)
+        of_worlds = _sum_rows(of_leaf_worlds, order.by_domain, order.first_of_domain)
         return of_worlds.view(len(of_worlds), self.shape[0], -1)
 
     def close(self) -> None:
