@@ -47,7 +47,7 @@ ENTAILMENTS: dict[str, dict[str, Any]] = {
         "operators": (15, 20),
     },
     "massive kind": {
-        "count": 10_000,
+        "count": 2_000,
         "variables": (20, 25),
         "operators": (20, 30),
         "method": "mutated",

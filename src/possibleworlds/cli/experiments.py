@@ -90,7 +90,7 @@ def check_tests(folders: list[Path] | None) -> list[Path]:
 def reproduce(
     preset: Annotated[
         Literal["tiny", "quick", "paper"],
-        Option(help="A few seconds, a quarter of an hour, or the paper's sizes."),
+        Option(help="A few seconds, about ten minutes, or the paper's sizes."),
     ] = "quick",
     out: Annotated[Path, Option(metavar="OUT", help="The folder of all results.")] = Path(
         "reproduction"
