@@ -59,7 +59,7 @@ def toy(
         relevant = torch.ones(len(targets), K, dtype=torch.bool)
     torch.manual_seed(1)
     search(visited, lambda: evaluate, relevant, budgets, share)
-    assert torch.equal(visited.z, evaluate(every, visited.worlds))
+    assert torch.equal(visited.score, evaluate(every, visited.worlds))
     return visited
 
 
@@ -74,7 +74,7 @@ def test_what_can_be_refuted_is_and_stops_early() -> None:
     assert visited.refuted.tolist() == [True, False] * 10
     assert (visited.evaluations[1::2] == 894).all()  # 6 and 74 moves of 12
     assert (visited.evaluations[0::2] <= N + K * K).all()  # every move comes nearer
-    assert (visited.z[1::2].amin(1) == 0.5).all()
+    assert (visited.score[1::2].amin(1) == 0.5).all()
 
 
 def test_budgets_are_kept_and_a_path_does_not_depend_on_other_pairs() -> None:
@@ -126,7 +126,7 @@ def test_a_move_is_the_best_that_is_not_tabu_as_found_by_trying_all() -> None:
         )
         world, until[chosen] = flips[chosen], move + 1 + len(relevant) // 5 + int(5 * u)
         assert chains.worlds[0, 0].tolist() == world
-        assert visited.z.item() == pytest.approx(best)
+        assert visited.score.item() == pytest.approx(best)
     chains.move(torch.tensor([True]), evaluate)
     assert chains.restarts == 1
 
@@ -143,7 +143,7 @@ def test_chains_leave_a_local_minimum_and_restart_everywhere() -> None:
     relevant = torch.ones(1, K, dtype=torch.bool)
     search(visited, lambda: evaluate, relevant, torch.tensor([20_000]))
     assert visited.refuted.all()
-    assert (visited.worlds[0, visited.z[0].argmin()] == -1).all()
+    assert (visited.worlds[0, visited.score[0].argmin()] == -1).all()
 
 
 def test_walks_have_the_same_number_of_moves_for_all_pairs() -> None:
@@ -154,7 +154,7 @@ def test_walks_have_the_same_number_of_moves_for_all_pairs() -> None:
     walk(visited, lambda: evaluate, relevant, moves=4)
     assert visited.evaluations.tolist() == [4 * 3 * 2, 4 * 1 * 12]
     assert (worlds == 1).all()
-    assert visited.z[:, 0].tolist() == [9.5, 7.5]
+    assert visited.score[:, 0].tolist() == [9.5, 7.5]
 
 
 @pytest.mark.parametrize(("n", "components", "chains"), [(64, 20, 3), (64, 26, 2), (1, 26, 1)])

@@ -9,8 +9,8 @@ learnt; but an evaluation first balances chains of one operator (trees/balance.p
 
 Tabu search scores a world by both sides. With z = a + b + b_f, where a is W_f's term of A and b
 that of B, e^a acts as the odds that A is false in w, and e^b as the odds that B is true. Their sum
-is the odds that w does not refute the entailment, so the score is log(e^a + e^b), negative only if
-both a and b are. In z, one can compensate for the other: a search on z moves away from
+is about the odds that w does not refute the entailment, so the score is log(e^a + e^b), negative
+only if both a and b are. In z, one can compensate for the other: a search on z moves away from
 countermodels that make B only just false, towards worlds that make both sides more and more false.
 """
 
@@ -131,7 +131,7 @@ class GuidedWorldNet(PossibleWorldNet):
         relevant = tabu.relevant_components(self.w4, variables.to(self.w4))
         evaluator = partial(self.evaluator, batch, self.evaluate_sides)
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
-        return Imagined(visited.worlds, visited.z, visited.evaluations, best_alone=True)
+        return Imagined(visited.worlds, visited.score, visited.evaluations, best_alone=True)
 
     def evaluator(
         self, batch: Batch, score: Callable[[Batch, Tensor], Tensor]

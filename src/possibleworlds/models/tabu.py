@@ -1,12 +1,13 @@
-"""Tabu search for a world that refutes an entailment, on the network's own score z of a world.
+"""Tabu search for a world that refutes an entailment, by the network's own score of a world.
 
 - Several chains of worlds walk through the corners of [-1, 1]^k. A move evaluates every flip of one
-  component and makes the one with the lowest z, even if z rises. The component is then tabu for a
-  number of moves, so that a chain leaves a local minimum instead of falling back into it.
+  component and makes the one with the lowest score, even if that is higher than before. The
+  component is then tabu for a number of moves, so that a chain leaves a local minimum instead of
+  falling back into it.
 - Only components that matter to the variables of the pair, by the network's W4, are flipped.
 - Chains restart after 1, 1, 2, 1, 1, 2, 4 ... times as many moves as there are components (Luby et
   al. 1993), each from a random world with a different fraction of positive components.
-- A pair with a negative z in any world is refuted, and leaves the search.
+- A pair with a negative score in any world is refuted, and leaves the search.
 
 Pairs with the same number of components move together, with the same random numbers in every
 search: so the path of a pair's worlds does not depend on the other pairs.
@@ -24,7 +25,7 @@ SHORTEST_WALK = 8
 TENURES = 5
 """A flipped component is tabu for a fifth of the components, and 0 to 4 moves more."""
 Evaluate = Callable[[Tensor, Tensor], Tensor]
-"""Computes z of the pairs in these rows, in their own worlds, (rows, n, k) -> (rows, n)."""
+"""Computes the scores of the pairs in these rows in their worlds, (rows, n, k) -> (rows, n)."""
 
 
 @dataclass
@@ -32,25 +33,25 @@ class Visited:
     """The best worlds of each pair that a search has visited, and their cost."""
 
     worlds: Tensor  # (pairs, n, k), the best of chain i at position i
-    z: Tensor  # (pairs, n)
+    score: Tensor  # (pairs, n)
     evaluations: Tensor  # (pairs,)
 
     @classmethod
-    def start(cls, worlds: Tensor, z: Tensor, evaluations: int) -> "Visited":
-        """Start with worlds of known z, after this many evaluations per pair; sort the best first.
+    def start(cls, worlds: Tensor, score: Tensor, evaluations: int) -> "Visited":
+        """Start with worlds of known score, after so many evaluations per pair; best first.
 
-        >>> worlds, z = torch.tensor([[[1.0], [2.0], [3.0]]]), torch.tensor([[6.0, 4.0, 5.0]])
-        >>> Visited.start(worlds, z, evaluations=3).worlds.flatten().tolist()
+        >>> worlds, score = torch.tensor([[[1.0], [2.0], [3.0]]]), torch.tensor([[6.0, 4.0, 5.0]])
+        >>> Visited.start(worlds, score, evaluations=3).worlds.flatten().tolist()
         [2.0, 3.0, 1.0]
         """
-        z, order = z.sort(1)
+        score, order = score.sort(1)
         worlds = worlds.gather(1, order[..., None].expand_as(worlds))
-        return cls(worlds, z, torch.full((len(z),), evaluations, device=z.device))
+        return cls(worlds, score, torch.full((len(score),), evaluations, device=score.device))
 
     @property
     def refuted(self) -> Tensor:
-        """A mask of the pairs with a world of negative z, (pairs,)."""
-        return (self.z < 0).any(1)
+        """A mask of the pairs with a world of negative score, (pairs,)."""
+        return (self.score < 0).any(1)
 
 
 def relevant_components(w4: Tensor, variables: Tensor) -> Tensor:
@@ -86,7 +87,7 @@ class Chains:
     def __init__(self, visited: Visited, rows: Tensor, relevant: Tensor, seed: int) -> None:
         self.visited, self.rows = visited, rows
         self.components = relevant[rows].nonzero()[:, 1].view(len(rows), 1, -1, 1)  # (g, 1, c, 1)
-        n, c = visited.z.shape[1], self.components.shape[2]
+        n, c = visited.score.shape[1], self.components.shape[2]
         self.m = n_chains(n, c)
         self.worlds = visited.worlds[rows, : self.m].clone()  # (g, m, k)
         self.tabu_until = torch.zeros(len(rows), self.m, c, dtype=torch.long, device=rows.device)
@@ -124,23 +125,23 @@ class Chains:
         flips = self.worlds[open_pairs, :, None].expand(-1, -1, c, -1)  # (open, m, c, k)
         components = self.components[open_pairs].expand(-1, self.m, -1, -1)
         flips = flips.scatter(3, components, -flips.gather(3, components))
-        z = evaluate(rows, flips.flatten(1, 2)).view(len(open_pairs), self.m, c)
+        score = evaluate(rows, flips.flatten(1, 2)).view(len(open_pairs), self.m, c)
 
-        best = z.argmin(2, keepdim=True)
-        self.keep(rows, z.gather(2, best)[..., 0], take(flips, best))
+        best = score.argmin(2, keepdim=True)
+        self.keep(rows, score.gather(2, best)[..., 0], take(flips, best))
         tabu_until = self.tabu_until[open_pairs]
-        chosen = z.masked_fill(tabu_until > self.moves, torch.inf).argmin(2, keepdim=True)
+        chosen = score.masked_fill(tabu_until > self.moves, torch.inf).argmin(2, keepdim=True)
         self.worlds[open_pairs] = take(flips, chosen)
         until = (self.moves + tenure).expand(len(open_pairs), -1)[..., None]
         self.tabu_until[open_pairs] = tabu_until.scatter(2, chosen, until)
         self.visited.evaluations[rows] += self.cost
         self.moves += 1
 
-    def keep(self, rows: Tensor, z: Tensor, worlds: Tensor) -> None:
+    def keep(self, rows: Tensor, score: Tensor, worlds: Tensor) -> None:
         """Keep the worlds of chains, (rows, m, k), that are better than all before."""
         visited, m = self.visited, self.m
-        better = z < visited.z[rows, :m]
-        visited.z[rows, :m] = torch.where(better, z, visited.z[rows, :m])
+        better = score < visited.score[rows, :m]
+        visited.score[rows, :m] = torch.where(better, score, visited.score[rows, :m])
         kept = torch.where(better[..., None], worlds, visited.worlds[rows, :m])
         visited.worlds[rows, :m] = kept
 
