@@ -193,7 +193,7 @@ def test_folders_to_test_with_have_names_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "a" / "theirs").mkdir(parents=True)
     (tmp_path / "b" / "theirs").mkdir(parents=True)
-    with pytest.raises(UserError, match="another folder of data that is called data"):
+    with pytest.raises(UserError, match="another data folder is also called data"):
         at_work(tiny(), tmp_path / "out", (tmp_path / "data",))
     with pytest.raises(UserError, match="called theirs"):
         at_work(tiny(), tmp_path / "out", (tmp_path / "a" / "theirs", tmp_path / "b" / "theirs"))
