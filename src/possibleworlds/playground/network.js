@@ -35,22 +35,17 @@ export function basic(rpn) {
   });
 }
 
-// The same with runs of & and of | as balanced trees, and a > (b > c) as (a & b) > c, as the guided
-// search takes them in Python.
+// The same with runs of & and of | as balanced trees, and a > (b > c) as (a & b) > c, as in Python.
 export function balanced(rpn) {
-  const joined = (op, parts) => {
-    if (parts.length === 1) return parts[0];
-    const half = Math.ceil(parts.length / 2);
-    return [...joined(op, parts.slice(0, half)), ...joined(op, parts.slice(half)), op];
-  };
+  const joined = (op, parts, half = Math.ceil(parts.length / 2)) => (parts.length === 1
+    ? parts[0] : [...joined(op, parts.slice(0, half)), ...joined(op, parts.slice(half)), op]);
   const whole = ({ op, parts }) => joined(op, parts);
   const run = (op, operands) => operands.flatMap((one) => (one.op === op ? one.parts : [whole(one)]));
   return whole(fold(basic(rpn), (symbol, operands) => {
     if (symbol === "&" || symbol === "|") return { op: symbol, parts: run(symbol, operands) };
     if (symbol !== ">") return { parts: [[...operands.flatMap(whole), symbol]] };
-    const [left, right] = operands;
-    const premises = [...run("&", [left]), ...(right.premises ?? [])];
-    const conclusion = right.conclusion ?? whole(right);
+    const premises = [...run("&", operands.slice(0, 1)), ...(operands[1].premises ?? [])];
+    const conclusion = operands[1].conclusion ?? whole(operands[1]);
     return { parts: [[...joined("&", premises), ...conclusion, ">"]], premises, conclusion };
   }));
 }
