@@ -526,7 +526,7 @@ def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
     text = (tmp_path / "out" / "report.md").read_text()
     assert "possibleworlds report RUNS --out OUT --data DATA --evaluate" in text
     assert text.count("\nNo ") == 9
-    assert "Not finished, and left out: `b`;" in text
+    assert "Left out, as they are not finished: `b`." in text
     assert str(tmp_path) not in text.split("## How to repeat this")[0]
     assert "**validation in training**" in text
     assert "\n| treenet | 70.0 (paper 72.7) |" in text
@@ -719,7 +719,7 @@ def test_what_was_found_is_said_in_numbers_of_the_tables(tmp_path: Path) -> None
     assert best.startswith("Of 2 networks, **`treenet`** is the most accurate on `data`: 60.0 %")
     assert "next is `mlp-bow` with 57.5 %" in best
     # 60.0 - 57.1, 55.0 - 49.9, 70.0 - 72.2 and 50.0 - 56.6
-    assert paper.startswith("2 of 4 accuracies reach the paper's")
+    assert paper.startswith("2 of 4 accuracies reach those of the paper")
     assert "`mlp-bow` on massive (+5.1 points)" in paper
     assert "`treenet` on massive (−6.6)" in paper
     assert "from 60.0 to 55.0 % for the best bag of words (massive)" in families
@@ -784,7 +784,7 @@ def test_a_network_without_errors_is_named(tmp_path: Path) -> None:
     ]
     assert [(row.model, row.entails) for row in rows] == [("lstm", False)]
     *_, last = results.errors_section(rows, material)
-    assert last == "No pair of these sets was too hard for `treenet`."
+    assert last == "`treenet` made no error on these sets."
 
 
 def test_a_number_and_its_percent_sign_stay_together() -> None:
