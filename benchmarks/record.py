@@ -4,12 +4,10 @@
     python benchmarks/record.py                                   # only the tables
 
 Writes results/record.json, the tables of README.md and docs/results.md, the figure of accuracy
-against the length of training, and the pretrained networks in src/. Seeds are added as they finish;
-a row without any keeps its figures of version 0.1.0 (results/paper.json).
+against the length of training, and the pretrained networks in src/. Seeds are added as they finish.
 """
 
 import argparse
-import json
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -27,13 +25,14 @@ from possibleworlds.training.checkpoint import (
 from possibleworlds.training.evaluations import read_evaluations, split_key
 
 RESULTS = Path(__file__).parent.parent / "results"
-RECORD, BEFORE = RESULTS / "record.json", RESULTS / "paper.json"
+RECORD = RESULTS / "record.json"
 RANDOM_ROWS = (256, 4096)
 """How many random rows of the truth table stand beside the networks."""
 NAMES = {
     "possibleworldnet-uniform": "possibleworldnet, uniform worlds, as in the paper",
     "guidedworldnet-uniform": "guidedworldnet, uniform worlds",
     "modern-transformer-paper": "modern-transformer, on the paper's 100,000 rows",
+    "modern-transformer": "modern-transformer, on 1,000,000 rows",
 }
 """How rows are called that are not called like their network."""
 
@@ -125,47 +124,32 @@ def paper_figures(name: str, model: str, rows: dict[str, Any]) -> dict[str, floa
     return entries()[model].published
 
 
-def table(rows: dict[str, Any], before: dict[str, Any]) -> str:
+def table(rows: dict[str, Any]) -> str:
     """Format README's table: means over seeds on the published sets, the paper's in brackets."""
     lines = [
         "| | " + " | ".join(split.removeprefix("test_") for split in SPLITS) + " | parameters |",
         "| --- |" + " ---: |" * (len(SPLITS) + 1),
     ]
-    for name in order(rows, before):
-        if name in rows:
-            row, mark = rows[name], ""
-            values = {split: with_spread(accuracies(row, split)) for split in SPLITS}
-            model, parameters = row["model"], row["parameters"]
-        else:
-            row, mark, model = before[name], "¹", name
-            values = {split: with_spread(of_before(row, split)) for split in SPLITS}
-            parameters = row["parameters"]
-        paper = paper_figures(name, model, rows)
+    for name in order(rows):
+        row = rows[name]
+        paper = paper_figures(name, row["model"], rows)
+        values = {split: with_spread(accuracies(row, split)) for split in SPLITS}
         cells = [values[s] + (f" ({paper[s]:.1f})" if s in paper else "") for s in SPLITS]
-        lines.append(f"| {NAMES.get(name, name)}{mark} | {' | '.join(cells)} | {parameters:,} |")
+        lines.append(f"| {NAMES.get(name, name)} | {' | '.join(cells)} | {row['parameters']:,} |")
     for count, accuracy in read_json(RECORD)["random_rows"].items():
         cells = [f"*{100 * accuracy[split]:.1f}*" for split in SPLITS]
-        lines.append(f"| *{int(count):,} random rows²* | {' | '.join(cells)} | |")
+        lines.append(f"| *{int(count):,} random rows¹* | {' | '.join(cells)} | |")
     return "\n".join(lines)
 
 
-def order(rows: dict[str, Any], before: dict[str, Any]) -> list[str]:
+def order(rows: dict[str, Any]) -> list[str]:
     """List the names of rows: the paper's networks first, then by accuracy on validation."""
-    names = {**dict.fromkeys(before), **dict.fromkeys(rows)}
     papers = {name: i for i, name in enumerate(TABLE_2)} | {"possibleworldnet-uniform": 9.5}
 
     def key(name: str) -> tuple[float, float]:
-        later = mean(accuracies(rows[name], "validate")) if name in rows else 100.0
-        return papers.get(name, len(papers)), later
+        return papers.get(name, len(papers)), mean(accuracies(rows[name], "validate"))
 
-    return sorted(names, key=key)
-
-
-def of_before(row: dict[str, Any], split: str) -> list[float]:
-    """The accuracies of the seeds of version 0.1.0 on a published set, or a generated one."""
-    sources = sorted(row["accuracy"], key=lambda source: source == "data")
-    sets = next(row["accuracy"][s] for s in sources if split in row["accuracy"][s])
-    return [100 * value for value in sets[split]["values"]]
+    return sorted(rows, key=key)
 
 
 def details(rows: dict[str, Any]) -> str:
@@ -175,7 +159,7 @@ def details(rows: dict[str, Any]) -> str:
         "| rise over the last third | minutes a seed |",
         "| --- | --- | --- | --- | ---: | ---: |",
     ]
-    for name in order(rows, {}):
+    for name in order(rows):
         row = rows[name]
         chosen = row["pretrained_seed"]
         each = {
@@ -218,7 +202,7 @@ def draw_curves(rows: dict[str, Any]) -> None:
         "worlds": ("worldnet",),
     }
     panels: dict[str, list[str]] = {family: [] for family in families}
-    for name in order(rows, {}):
+    for name in order(rows):
         family = [f for f, parts in families.items() if any(part in name for part in parts)][-1]
         panels["trees and graphs" if name == "treelstm" else family].append(name)
     if not all(panels.values()):
@@ -249,17 +233,17 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.out:
         put_on_record(arguments.out, arguments.published)
-    rows, before = on_record()
-    replace_part("../README.md", "results", table(rows, before))
+    rows = on_record()
+    replace_part("../README.md", "results", table(rows))
     replace_part("results.md", "details", details(rows))
     if rows:
         draw_curves(rows)
 
 
-def on_record() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the rows on record, and those of version 0.1.0 by their networks."""
-    before = json.loads(BEFORE.read_text(encoding="utf-8"))["results"]
-    return read_json(RECORD).get("rows", {}), {row["model"]: row for row in before}
+def on_record() -> dict[str, Any]:
+    """Read the rows on record."""
+    rows: dict[str, Any] = read_json(RECORD).get("rows", {})
+    return rows
 
 
 if __name__ == "__main__":

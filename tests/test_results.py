@@ -1,6 +1,5 @@
 """What the README says of our results is what is on record, and what ships is what was selected."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,16 @@ from possibleworlds.training.checkpoint import SHIPPED, load_model, read_run
 
 ROOT = Path(__file__).parent.parent
 PRETRAINED = [name for name in names() if (SHIPPED / name).is_dir()]
-ROWS, BEFORE = record.on_record()
+ROWS = record.on_record()
 
 
 def test_readme_is_up_to_date() -> None:
-    table = record.table(ROWS, BEFORE)
+    table = record.table(ROWS)
     assert f"<!-- results: begin -->\n{table}\n<!-- results: end -->" in (
         ROOT / "README.md"
     ).read_text(encoding="utf-8")
-    assert len(table.splitlines()) == 2 + len({*ROWS, *BEFORE}) + len(record.RANDOM_ROWS)
-    assert {*PRETRAINED} <= {*ROWS, *BEFORE}
+    assert len(table.splitlines()) == 2 + len(ROWS) + len(record.RANDOM_ROWS)
+    assert {*PRETRAINED} <= {*ROWS}
 
 
 @pytest.mark.parametrize("name", PRETRAINED)
@@ -28,19 +27,12 @@ def test_what_ships_is_on_record(name: str) -> None:
     run = read_run(SHIPPED / name)
     load_model(SHIPPED / name)
     assert run.metrics is not None
-    if name in ROWS:
-        row = ROWS[name]
-        assert row["settings"] == run.flat_settings
-        assert row["pretrained_seed"] == run.seed
-        best = max(seed["validation"] for seed in row["seeds"].values())
-        assert row["seeds"][str(run.seed)]["validation"] == run.metrics.validation == best
-        assert row["seeds"][str(run.seed)]["accuracy"] == run.accuracy
-        return
-    stored = json.loads(record.BEFORE.read_text(encoding="utf-8"))  # of version 0.1.0
-    same = [r for r in stored["repeat"] if r["model"] == name]
-    (chosen,) = (r for r in same if (r["seed"], r["settings"]) == (run.seed, run.flat_settings))
-    for metric in ("validation", "best_step", "parameters"):
-        assert chosen["metrics"][metric] == getattr(run.metrics, metric)
+    row = ROWS[name]
+    assert row["settings"] == run.flat_settings
+    assert row["pretrained_seed"] == run.seed
+    best = max(seed["validation"] for seed in row["seeds"].values())
+    assert row["seeds"][str(run.seed)]["validation"] == run.metrics.validation == best
+    assert row["seeds"][str(run.seed)]["accuracy"] == run.accuracy
 
 
 def test_what_ships_is_small() -> None:
