@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -135,11 +136,12 @@ def test_a_failed_download_leaves_no_empty_folder(repository: Repository, tmp_pa
     assert (tmp_path / "new" / "sets" / ".validate.txt.download").stat().st_size == 70_000
 
 
-def test_no_connection_is_one_clear_line(repository: Repository, tmp_path: Path) -> None:
-    url = repository.url
-    repository.server_close()
-    command = [sys.executable, "-m", "possibleworlds", "published", "sets", "--source", url]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=100)
+def test_no_connection_is_one_clear_line(tmp_path: Path) -> None:
+    with socket.socket() as silent:  # bound, so that no other test has its port, but not listening
+        silent.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/data"
+        command = [sys.executable, "-m", "possibleworlds", "published", "sets", "--source", url]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=100)
     assert done.returncode == 2
     assert re.fullmatch(
         r"\s*error: 127.0.0.1:\d+ cannot be reached \(.*refused\); the same command continues "
