@@ -43,6 +43,11 @@ def same(a: Formula, b: Formula) -> Formula:
     return (a >> b) & (b >> a)
 
 
+def differ(a: Formula, b: Formula) -> Formula:
+    """Whether a and b have different values, in the operators of the data."""
+    return (a | b) & ~(a & b)
+
+
 def one_less(random: Random, parts: list[Formula]) -> list[Formula]:
     """Shuffle formulas, and leave one out in half of the cases."""
     random.shuffle(parts)
@@ -106,7 +111,7 @@ def parity(n: int, random: Random) -> tuple[Formula, Formula]:
     first, *v = variables(random, 2 * n - 1)
     inputs, sums = [first, *v[: n - 1]], v[n - 1 :]
     rules = [
-        same(new, (old | x) & ~(old & x))
+        same(new, differ(old, x))
         for new, old, x in zip(sums, [first, *sums], inputs[1:], strict=False)
     ]
     facts = one_less(random, [literal(random, x) for x in inputs])
@@ -156,11 +161,7 @@ def disjunction(n: int, random: Random) -> tuple[Formula, Formula]:
 def exclusive(n: int, random: Random) -> tuple[Formula, Formula]:
     """Draw n - 1 sums of three variables modulo 2, and a literal."""
     v = variables(random, n)
-
-    def total(a: Formula, b: Formula) -> Formula:
-        return (a | b) & ~(a & b)
-
-    sums = [total(total(a, b), c) for a, b, c in (random.sample(v, 3) for _ in range(n - 1))]
+    sums = [differ(differ(a, b), c) for a, b, c in (random.sample(v, 3) for _ in range(n - 1))]
     return all_of([literal(random, one) for one in sums]), literal(random, random.choice(v))
 
 

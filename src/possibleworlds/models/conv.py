@@ -75,7 +75,7 @@ class ConvEncoder(nn.Module):
 
 
 def pool(x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Keep the maximum of each two positions: of (symbols, size), none below 0, half as many."""
+    """Max-pool non-negative vectors (symbols, size) over pairs of positions; also halve lengths."""
     # No value is below the zeros beyond the end.
     return cut(x, windows(lengths, 2, stride=2)).amax(1), (lengths + 1) // 2
 
