@@ -11,8 +11,8 @@ their evaluations; beside each, the commit at which it began.
 
 Lengths are in epochs, set before any result was seen by the speed of a network (docs/models.md), so
 that a seed takes 2 to 30 minutes of a core; docs/results.md names two exceptions. Settings are the
-defaults, which an earlier search
-selected on generated validation data, but for those in ROWS. `record.py` puts results on record.
+defaults, which an earlier search selected on generated validation data, but for those in ROWS.
+`record.py` puts results on record.
 """
 
 import argparse
