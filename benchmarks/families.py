@@ -1,4 +1,4 @@
-"""Entailments unlike the paper's: chains, Horn clauses, pigeons, colourings, parity, normal forms.
+"""Entailments unlike the paper's: chains, Horn clauses, colourings, parity, circuits, normal forms.
 
 Each family draws a pair of formulas whose countermodels, if any, are few or far from each other;
 `draw` collects as many entailments as non-entailments, decided by MiniSat. `search.py` measures
@@ -165,6 +165,18 @@ def exclusive(n: int, random: Random) -> tuple[Formula, Formula]:
     return all_of([literal(random, one) for one in sums]), literal(random, random.choice(v))
 
 
+def carry(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw two circuits for the carry of the sum of two n-bit numbers; half of the second err."""
+    v = variables(random, 2 * n)
+    first = second = v[0] & v[1]
+    faulty = random.randrange(1, n) if random.random() < 0.5 else None
+    for i in range(1, n):
+        x, y = v[2 * i : 2 * i + 2]
+        first = (x & y) | (first & (x | y))
+        second = (x & y) | (second & (x if i == faulty else differ(x, y)))
+    return first, second
+
+
 def nested(n: int, operators: int, random: Random) -> tuple[Formula, Formula]:
     """Draw two formulas that grow by one literal at a time, as deep as they are long."""
     v = variables(random, n)
@@ -193,6 +205,8 @@ FAMILIES: dict[str, Family] = {
     "colouring 12 nodes": partial(colouring, 12),
     "parity of 13 variables": partial(parity, 13),
     "3-CNF less a clause, 20 variables": partial(clauses, 20),
+    "carry circuits, 16 variables": partial(carry, 8),
+    "carry circuits, 26 variables": partial(carry, 13),
     "nested 100 deep, 10 variables": partial(nested, 10, 100),
     "premises one by one, 20 variables": partial(curried, 20),
     "sums modulo 2, 16 variables": partial(exclusive, 16),

@@ -117,6 +117,12 @@ def test_a_move_is_the_best_that_is_not_tabu_as_found_by_trying_all() -> None:
     world, until, best = [1.0] * k, dict.fromkeys(relevant, 0), plain((1.0,) * k)
     random = torch.Generator().manual_seed(4)
     for move in range(8):  # there is no restart before
+        if move and move % 3 == 0:  # every fourth time, random worlds are evaluated instead
+            drawn = 2.0 * (torch.rand(1, 7, k, generator=random) >= 0.5) - 1
+            chains.move(torch.tensor([True]), evaluate)
+            best = min(best, *(plain(tuple(other)) for other in drawn[0].tolist()))
+            assert chains.worlds[0, 0].tolist() == world
+            assert visited.score.item() == pytest.approx(best)
         u = torch.rand(1, generator=random).item()
         chains.move(torch.tensor([True]), evaluate)
         flips = {i: [-x if i == j else x for j, x in enumerate(world)] for i in relevant}
@@ -151,10 +157,24 @@ def test_walks_have_the_same_number_of_moves_for_all_pairs() -> None:
     lowest, worlds = torch.tensor([-0.5, -0.5]), torch.ones(2, N, K)
     evaluate = distance(-torch.ones(2, K), lowest)
     visited = Visited.start(worlds, evaluate(torch.arange(2), worlds), evaluations=0)
-    walk(visited, lambda: evaluate, relevant, moves=4)
-    assert visited.evaluations.tolist() == [4 * 3 * 2, 4 * 1 * 12]
+    walk(visited, lambda: evaluate, relevant, moves=3)
+    assert visited.evaluations.tolist() == [3 * 3 * 2, 3 * 1 * 12]
     assert (worlds == 1).all()
-    assert visited.score[:, 0].tolist() == [9.5, 7.5]
+    assert visited.score[:, 0].tolist() == [9.5, 8.5]
+
+
+def test_random_worlds_find_what_the_score_leads_away_from() -> None:
+    """The score falls towards all components at 1; one world in eight is far off and refutes."""
+
+    def evaluate(_: Tensor, worlds: Tensor) -> Tensor:
+        refutes = (worlds[..., :3] < 0).all(-1)
+        return torch.where(refutes, -1.0, 1 + (worlds < 0).sum(-1).float())
+
+    worlds = torch.ones(1, N, K)
+    visited = Visited.start(worlds, evaluate(worlds, worlds), evaluations=N)
+    relevant = torch.ones(1, K, dtype=torch.bool)
+    search(visited, lambda: evaluate, relevant, torch.tensor([N + 4 * K]))
+    assert visited.refuted.all()
 
 
 @pytest.mark.parametrize(("n", "components", "chains"), [(64, 20, 3), (64, 26, 2), (1, 26, 1)])

@@ -182,13 +182,14 @@ def searched(rng: random.Random) -> dict[str, Any]:
     worlds = 2 * torch.from_numpy(drawn) - 1
     data, rows = letters_of(pairs)[0], []
     for i, (a, b, *_) in enumerate(pairs):
-        numbers: list[list[float]] = []  # of each move, with those of a restart after its own
+        turns: list[dict[int, list[float]]] = []  # what each draws, by the number of dimensions
 
-        def draw(chains: Chains, *shape: int, kept: list[list[float]] = numbers) -> Tensor:
+        def draw(chains: Chains, *shape: int, kept: list[Any] = turns) -> Tensor:
             uniform = torch.rand(shape, generator=chains.random).double()
-            if len(kept) == chains.moves:
-                kept.append([])
-            kept[-1] = uniform.flatten().tolist() + kept[-1]
+            m, k = chains.worlds.shape[1:]
+            if len(kept) < chains.turns:
+                kept.append({1: [0.5] * m, 2: [0.5] * m * k, 3: []})
+            kept[-1][len(shape)] = uniform.flatten().tolist()
             return uniform
 
         ((_, batch),) = data.in_order_of_size(np.array([i]))
@@ -201,7 +202,7 @@ def searched(rng: random.Random) -> dict[str, Any]:
             {
                 "a": a,
                 "b": b,
-                "numbers": numbers,
+                "numbers": [[*turn[1], *turn[2], *turn[3]] for turn in turns],
                 "evaluations": int(imagined.evaluations[0]),
                 "world": imagined.worlds[0, imagined.z[0].argmin()].tolist(),
                 "z": float(imagined.z.amin()),

@@ -5,6 +5,8 @@
   component is then tabu for a number of moves, so that a chain leaves a local minimum instead of
   falling back into it.
 - Only components that matter to the variables of the pair, by the network's W4, are flipped.
+- Every fourth move, chains rest, and as many random worlds are evaluated instead: where the score
+  leads astray, the search still finds what random worlds would.
 - Chains restart after 1, 1, 2, 1, 1, 2, 4 ... times as many moves as there are components (Luby et
   al. 1993), each from a random world with a different fraction of positive components.
 - A pair with a negative score in any world is refuted, and leaves the search.
@@ -24,6 +26,8 @@ GOLDEN_RATIO = 0.6180339887
 SHORTEST_WALK = 8
 TENURES = 5
 """A flipped component is tabu for a fifth of the components, and 0 to 4 moves more."""
+SAMPLE_EVERY = 4
+"""One in so many moves evaluates random worlds."""
 Evaluate = Callable[[Tensor, Tensor], Tensor]
 """Computes the scores of the pairs in these rows in their worlds, (rows, n, k) -> (rows, n)."""
 
@@ -92,7 +96,7 @@ class Chains:
         self.worlds = visited.worlds[rows, : self.m].clone()  # (g, m, k)
         self.tabu_until = torch.zeros(len(rows), self.m, c, dtype=torch.long, device=rows.device)
         self.random = torch.Generator().manual_seed(seed)
-        self.moves, self.restarts, self.next_restart = 0, 0, max(SHORTEST_WALK, c)
+        self.turns, self.moves, self.restarts, self.next_restart = 0, 0, 0, max(SHORTEST_WALK, c)
 
     @property
     def cost(self) -> int:
@@ -114,27 +118,42 @@ class Chains:
         self.tabu_until.zero_()
 
     def move(self, is_open: Tensor, evaluate: Evaluate) -> None:
-        """Make the best move of each chain of the open pairs, a mask (pairs,)."""
-        if self.moves == self.next_restart:
-            self.restart()
-        tenure = 1 + self.components.shape[2] // TENURES + (TENURES * self.draw(self.m)).long()
+        """Make a move in each chain of the open pairs, a mask (pairs,), or try random worlds."""
         open_pairs = is_open[self.rows].nonzero()[:, 0]
         if not len(open_pairs):
             return
-        rows, c = self.rows[open_pairs], self.components.shape[2]
-        flips = self.worlds[open_pairs, :, None].expand(-1, -1, c, -1)  # (open, m, c, k)
-        components = self.components[open_pairs].expand(-1, self.m, -1, -1)
-        flips = flips.scatter(3, components, -flips.gather(3, components))
-        score = evaluate(rows, flips.flatten(1, 2)).view(len(open_pairs), self.m, c)
-
+        self.turns += 1
+        is_sample = self.turns % SAMPLE_EVERY == 0
+        if not is_sample and self.moves == self.next_restart:
+            self.restart()
+        rows = self.rows[open_pairs]
+        worlds = self.random_worlds(len(rows)) if is_sample else self.flips(open_pairs)
+        score = evaluate(rows, worlds.flatten(1, 2)).view(worlds.shape[:3])
         best = score.argmin(2, keepdim=True)
-        self.keep(rows, score.gather(2, best)[..., 0], take(flips, best))
-        tabu_until = self.tabu_until[open_pairs]
-        chosen = score.masked_fill(tabu_until > self.moves, torch.inf).argmin(2, keepdim=True)
-        self.worlds[open_pairs] = take(flips, chosen)
-        until = (self.moves + tenure).expand(len(open_pairs), -1)[..., None]
-        self.tabu_until[open_pairs] = tabu_until.scatter(2, chosen, until)
+        self.keep(rows, score.gather(2, best)[..., 0], take(worlds, best))
+        if not is_sample:
+            self.make_flips(open_pairs, worlds, score)
         self.visited.evaluations[rows] += self.cost
+
+    def random_worlds(self, pairs: int) -> Tensor:
+        """Draw as many random worlds as there are flips, shared by all pairs, (pairs, m, c, k)."""
+        shape = self.m, self.components.shape[2], self.worlds.shape[2]
+        return (2 * (self.draw(*shape) >= 0.5).to(self.worlds) - 1).expand(pairs, -1, -1, -1)
+
+    def flips(self, pairs: Tensor) -> Tensor:
+        """List all flips of one component of the pairs' worlds, (pairs, m, c, k)."""
+        components = self.components[pairs].expand(-1, self.m, -1, -1)
+        flips = self.worlds[pairs, :, None].expand(-1, -1, components.shape[2], -1)
+        return flips.scatter(3, components, -flips.gather(3, components))
+
+    def make_flips(self, pairs: Tensor, flips: Tensor, score: Tensor) -> None:
+        """Make the flip of each chain that has the lowest score and is not tabu."""
+        tenure = 1 + score.shape[2] // TENURES + (TENURES * self.draw(self.m)).long()
+        tabu_until = self.tabu_until[pairs]
+        chosen = score.masked_fill(tabu_until > self.moves, torch.inf).argmin(2, keepdim=True)
+        self.worlds[pairs] = take(flips, chosen)
+        until = (self.moves + tenure).expand(len(pairs), -1)[..., None]
+        self.tabu_until[pairs] = tabu_until.scatter(2, chosen, until)
         self.moves += 1
 
     def keep(self, rows: Tensor, score: Tensor, worlds: Tensor) -> None:
@@ -146,9 +165,9 @@ class Chains:
         visited.worlds[rows, :m] = kept
 
 
-def take(flips: Tensor, chosen: Tensor) -> Tensor:
-    """Select a flip, (rows, m, 1), of each chain from flips (rows, m, c, k)."""
-    return flips.gather(2, chosen[..., None].expand(-1, -1, -1, flips.shape[3]))[:, :, 0]
+def take(worlds: Tensor, chosen: Tensor) -> Tensor:
+    """Select a world, (rows, m, 1), of each chain from worlds (rows, m, c, k)."""
+    return worlds.gather(2, chosen[..., None].expand(-1, -1, -1, worlds.shape[3]))[:, :, 0]
 
 
 def groups(

@@ -105,7 +105,7 @@ export class Search {
     this.random.add(drawn);
     if (!isMove) return guided.add(step ? guided.evaluator.step(guided.worlds.at(-1)) : drawn);
     if (step === this.descent + 1) chains.start(roundWorlds(guided.worlds.at(-1), guided.network), guided.scores.at(-1));
-    const { worlds, scores, flipped } = chains.move(numbers);
+    const { worlds, scores, flipped } = chains.move(numbers, roundWorlds(drawn, guided.network));
     return guided.add(worlds, scores, flipped);
   }
 

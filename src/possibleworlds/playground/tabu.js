@@ -1,6 +1,6 @@
 // Tabu search for a world with a negative score, as possibleworlds/models/tabu.py has it.
 
-const [GOLDEN_RATIO, SHORTEST_WALK, TENURES] = [0.6180339887, 8, 5];
+const [GOLDEN_RATIO, SHORTEST_WALK, TENURES, SAMPLE_EVERY] = [0.6180339887, 8, 5, 4];
 
 // The i-th number of Luby's sequence 1, 1, 2, 1, 1, 2, 4, ..., from i = 1.
 export const luby = (i) => (i & (i + 1) ? luby(i + 1 - (1 << (31 - Math.clz32(i)))) : (i + 1) / 2);
@@ -17,7 +17,7 @@ export function relevantComponents({ d, k, w4 }, letters) {
 export class Chains {
   constructor(evaluator, components, n) {
     const count = Math.max(1, Math.round(n / components.length));
-    Object.assign(this, { evaluator, components, count, worlds: [], moves: 0, restarts: 0 });
+    Object.assign(this, { evaluator, components, count, worlds: [], turns: 0, moves: 0, restarts: 0 });
     this.cost = count * components.length; // how many worlds a move evaluates
     this.numbers = count * (1 + evaluator.network.k); // that a move draws: one a chain, and worlds for a restart
     this.nextRestart = Math.max(SHORTEST_WALK, components.length);
@@ -41,10 +41,12 @@ export class Chains {
     this.tabuUntil.forEach((until) => until.clear());
   }
 
-  // Make a move; give the worlds that it has tried, their scores, and which component was flipped for good.
-  move(numbers) {
+  // Make a move, or try the random worlds; give the worlds tried, their scores, and which component was flipped for good.
+  move(numbers, random) {
     const { evaluator, components, count, moves, tabuUntil } = this;
     const { k } = evaluator.network;
+    this.turns += 1;
+    if (this.turns % SAMPLE_EVERY === 0) return { worlds: random, scores: evaluator.scores(random), flipped: [] };
     if (moves === this.nextRestart) this.restart(numbers.slice(count));
     const tried = { worlds: new Float64Array(this.cost * k), scores: new Float64Array(this.cost), flipped: [] };
     this.worlds = this.worlds.map((world, chain) => {

@@ -21,10 +21,7 @@ export function startTheme(redraw) {
     redraw();
   };
   system.addEventListener("change", () => show(chosen()));
-  byId("theme").addEventListener("click", () => {
-    const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    stored(theme);
-    show(theme);
-  });
+  byId("theme").addEventListener("click", () =>
+    show(stored(document.documentElement.dataset.theme === "dark" ? "light" : "dark")));
   show(chosen());
 }

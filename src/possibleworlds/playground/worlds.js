@@ -141,7 +141,7 @@ export class Panel {
       const steps = Array.from({ length: step + 1 }, (_, t) => t);
       const descent = steps.filter((t) => !flipped[t]);
       for (let i = 0; i < search.n; i++) line(descent.map((t) => [t, scores[t][i]]));
-      const moves = steps.filter((t) => flipped[t]).map((t) => [t, scores[t].filter((_, i) => flipped[t][i] !== null)]);
+      const moves = steps.filter((t) => flipped[t]?.length).map((t) => [t, scores[t].filter((_, i) => flipped[t][i] !== null)]);
       context.lineWidth = 2;
       for (let i = 0; i < search.chains.count; i++) line(moves.map(([t, made]) => [t, made[i]]));
     }
@@ -191,9 +191,10 @@ export class Panel {
 export function describeStep(search, step) {
   const { descent, moves, chains: { count } } = search;
   const worlds = count === 1 ? "the best world" : `each of the ${count} best worlds`;
+  const tried = search.guided.flipped[step]?.length ? `every flip of ${worlds} is tried, the best is made` : "random worlds are tried";
   const what = !step ? "Both start from the same random worlds."
     : step <= descent ? `Gradient step ${step} of ${descent}: each guided world moves down z.`
-      : `Move ${step - descent} of up to ${moves}: every flip of ${worlds} is tried, the best is made.`;
+      : `Move ${step - descent} of up to ${moves}: ${tried}.`;
   const end = search.best(step) < 0 ? "A world speaks against it: the search ends." : "The budget is spent: no world speaks against it.";
   return search.ends(step) ? `${what} ${end}` : what;
 }
