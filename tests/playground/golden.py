@@ -13,8 +13,8 @@ from torch import Tensor
 
 import possibleworlds
 from possibleworlds.data.exam import ENTAILMENTS
-from possibleworlds.data.own import to_letters
 from possibleworlds.data.pairs import Pairs
+from possibleworlds.data.user_pairs import to_letters
 from possibleworlds.logic import Formula, FormulaError, parse, to_text
 from possibleworlds.logic.alphabet import ARITY, CONSTANTS, decode, encode
 from possibleworlds.logic.formula import variables_of

@@ -18,8 +18,8 @@ from typing import IO, Annotated, TypeVar
 
 from possibleworlds.data import native
 from possibleworlds.data.heuristics import Heuristics, Literals, literals, nothing_new
-from possibleworlds.data.own import is_user_line, read_user_line
 from possibleworlds.data.pairs import Pair, Pairs
+from possibleworlds.data.user_pairs import is_user_line, read_user_line
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import MAX_CHARACTERS, FormulaError, parse, to_published

@@ -18,10 +18,10 @@ PAPER = "https://arxiv.org/abs/1802.08535"
 COLUMN_DESCRIPTIONS = {
     "A": "The premise, fully bracketed",
     "B": "The conclusion, fully bracketed",
-    "E": "1 where A entails B, else 0",
-    "H1": "1 where A is at least as long as B",
-    "H2": "1 where B has no variable that A lacks",
-    "H3": "1 where B has no literal that A lacks",
+    "E": "1 if A entails B, else 0",
+    "H1": "1 if A is at least as long as B",
+    "H2": "1 if every variable of B occurs in A",
+    "H3": "1 if every literal of B occurs in A",
     "label": "Whether A entails B",
 }
 """A description of each column of an exported data set."""
@@ -47,7 +47,7 @@ def describe_generation(files: Sequence[Path]) -> str:
                 lines.append(
                     f"- `{split['name']}`: {split['rows']:,} rows, {split['method']}, {sizes}"
                 )
-    return "\n".join(lines) or "The files carry no record of how they were made."
+    return "\n".join(lines) or "How the files were generated is not recorded."
 
 
 def split_names(files: Sequence[Path]) -> list[str]:
@@ -57,7 +57,9 @@ def split_names(files: Sequence[Path]) -> list[str]:
         raise UserError("two data files have the same name")
     for name in names:
         if not re.fullmatch(r"\w+(\.\w+)*", name):
-            raise UserError(f"{quoted(name)} is no name of a split: letters, digits and _ are")
+            raise UserError(
+                f"{quoted(name)} is not a valid name of a split: use letters, digits and _"
+            )
     return names
 
 
@@ -90,25 +92,26 @@ configs:
 ---
 # Propositional entailment
 
-Pairs of propositional formulas A and B: does A entail B? Of the kind described in *Can Neural
-Networks Understand Logical Entailment?* ([Evans et al., ICLR 2018]({PAPER})).
+Pairs of propositional formulas A and B, labelled by whether A entails B, as described in *Can
+Neural Networks Understand Logical Entailment?* ([Evans et al., ICLR 2018]({PAPER})).
 
 ## Columns
 
 {columns}
 
-A variable is one lower-case letter; `~(x)`, `(x&y)`, `(x|y)`, `(x>y)` are not, and, or, implies.
+Variables are lower-case letters. `~(x)` is negation, `(x&y)` conjunction, `(x|y)` disjunction and
+`(x>y)` implication.
 
-## How it was made
+## Generation
 
 {describe_generation(files)}
 
-4-tuples stand in four rows, (A1, B1, 1), (A2, B2, 1), (A1, B2, 0), (A2, B1, 0), so that neither
-formula alone tells the label. Every label is decided exactly.
+A 4-tuple is four consecutive rows, (A1, B1, 1), (A2, B2, 1), (A1, B2, 0) and (A2, B1, 0), so that
+neither formula alone predicts the label. All labels were decided exactly.
 
 ## Statistics
 
-Means: variables of a pair, operators and length of a formula, rows of the truth table of a pair.
+Means: variables per pair, operators and length per formula, rows of the truth table per pair.
 
 | split | rows | variables | operators | length | 2^variables |
 | --- | ---: | ---: | ---: | ---: | ---: |
@@ -116,8 +119,8 @@ Means: variables of a pair, operators and length of a formula, rows of the truth
 
 ## Limits
 
-Formulas are random, not drawn from arguments that people make. A network that samples enough rows
-of the truth table decides most pairs of few variables; compare with that baseline.
+The formulas are random; they are not arguments that people make. Sampling rows of the truth table
+decides most pairs with few variables, so compare networks with that baseline.
 """
 
 
@@ -125,11 +128,11 @@ def model_card(run: "RunRecord") -> str:
     """Write the model card of a finished run."""
     name, metrics, accuracy = run.model, run.metrics, run.accuracy or {}
     if metrics is None:
-        raise UserError("a run that has not come to its first checkpoint has no card")
+        raise UserError("a run without a checkpoint has no card")
     paper = entries()[name].published if name in entries() else {}
     columns = {
         "published sets": accuracy.get("published", {}),
-        "sets of our own": accuracy.get("generated", {}),
+        "our sets": accuracy.get("generated", {}),
         "the paper": {split: value / 100 for split, value in paper.items()},
     }
     columns = {title: values for title, values in columns.items() if values}
@@ -164,7 +167,7 @@ network = pw.load("{name}")
 network.decide("p & q", "q")
 ```
 
-or from this folder: `HubNetwork.from_pretrained(FOLDER).network()`, from
+To load it from this folder, use `HubNetwork.from_pretrained(FOLDER).network()` from
 `possibleworlds.integrations.hub`.
 
 ## Accuracy
@@ -173,8 +176,8 @@ or from this folder: `HubNetwork.from_pretrained(FOLDER).network()`, from
 
 ## Training
 
-Seed {run.seed}, version {printable(run.version)}, torch {printable(run.torch)}; step
-{metrics.best_step:,} of {metrics.step:,} was kept: the best on validation data.
+Seed {run.seed}, version {printable(run.version)}, torch {printable(run.torch)}. The weights are
+those of step {metrics.best_step:,} of {metrics.step:,}, which has the best validation accuracy.
 
 {settings}
 
@@ -184,8 +187,8 @@ Data:
 
 ## Limits
 
-It knows 26 variables and the operators ¬ ∧ ∨ →, and was trained on random formulas of a few
-operators. Where an answer matters, `possibleworlds.entails` decides exactly.
+The network reads formulas with up to 26 variables and the operators ¬, ∧, ∨ and →, and was trained
+on random formulas with few operators. For exact answers, use `possibleworlds.entails`.
 
 ## Citation
 

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from possibleworlds.data.files import TRAINING_FILES, format_rows, in_blocks, read
 from possibleworlds.data.files import fingerprint as folder_fingerprint
-from possibleworlds.data.own import user_pairs
 from possibleworlds.data.pairs import Pairs
+from possibleworlds.data.user_pairs import user_pairs
 from possibleworlds.display import html_table, progress_bar
 from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models import Model

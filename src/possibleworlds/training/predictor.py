@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from possibleworlds.data.own import to_letters
 from possibleworlds.data.pairs import Pairs
+from possibleworlds.data.user_pairs import to_letters
 from possibleworlds.errors import UserError
 from possibleworlds.logic.entailment import Premises, read_sequent
 from possibleworlds.logic.formula import Formula, conjunction

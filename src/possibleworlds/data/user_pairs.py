@@ -19,13 +19,11 @@ LABELS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false"
 
 def is_user_line(line: str) -> bool:
     """Whether a line is a pair from a user, not a row of a data file."""
+    # Rows of a data file, valid or damaged, are the most common case, so they are checked first.
     if line.count(",") == 5 and line.isascii() and not any(sign in line for sign in "=-\\"):
-        return (
-            False  # a valid or damaged row of a data file: the most common case, so checked first
-        )
-    return len(PREMISE_SEPARATOR.split(line.rstrip("\r\n"))) in (2, 3) or bool(
-        TURNSTILE.search(line)
-    )
+        return False
+    is_list = len(PREMISE_SEPARATOR.split(line.rstrip("\r\n"))) in (2, 3)
+    return is_list or bool(TURNSTILE.search(line))
 
 
 def parse_user_line(line: str) -> tuple[Formula, Formula, bool | None]:
