@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
-from possibleworlds.models.init import he_normal
+from possibleworlds.models.init import he_normal, near_identity
 from possibleworlds.models.sequences import N_SYMBOLS, Sequences
 
 
@@ -40,7 +40,12 @@ class WindowConvolution(nn.Conv1d):
 
 
 class ConvEncoder(nn.Module):
-    """A stack of convolutions, the maximum over what is left of the sequence, and an MLP."""
+    """A stack of convolutions, the sum over what is left of the sequence, and an MLP.
+
+    At first, every convolution but one passes on little more than its input. With the sum, which
+    counts what occurs, that is close to a bag of words, from which the network can learn more. With
+    random convolutions, or with the mean or the maximum over positions, most seeds stay at 50 %.
+    """
 
     def __init__(self, settings: ConvNetSettings) -> None:
         super().__init__()
@@ -69,9 +74,9 @@ class ConvEncoder(nn.Module):
             if self.pooling and i % self.pooling == 0:
                 x, lengths = pool(x, lengths)
                 near = windows(lengths, self.kernel)
-        while len(x) > len(lengths):
-            x, lengths = pool(x, lengths)
-        return self.mlp(x)
+        owner = torch.repeat_interleave(lengths)
+        total = x.new_zeros(len(lengths), x.shape[1]).index_add(0, owner, x)
+        return self.mlp(total / self.kernel)  # as each symbol is in so many windows
 
 
 def pool(x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -132,6 +137,8 @@ class ConvNet(Model):
         self.encoder = ConvEncoder(settings)
         self.classifier = Classifier(settings.mlp_size, settings.mlp_size, settings.mlp_layers)
         he_normal(self)
+        for convolution in self.encoder.convolutions[1:]:
+            near_identity(convolution.get_parameter("weight"))
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""

@@ -23,6 +23,13 @@ def he_normal(module: nn.Module) -> None:
             nn.init.constant_(layer.get_parameter("bias"), 0.0)
 
 
+@torch.no_grad()
+def near_identity(weight: Tensor, noise: float = 0.1) -> None:
+    """Add the identity to a fraction of the initial weights of a convolution."""
+    identity = nn.init.dirac_(torch.empty_like(weight))
+    weight.mul_(noise).add_(identity)
+
+
 def even_odds_bias(n: int) -> float:
     """Return the bias b at which the product of n sigmoids, sigmoid(b)^n, is about one half.
 
