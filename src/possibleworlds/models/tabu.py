@@ -4,7 +4,8 @@
   component and makes the one with the lowest score, even if that is higher than before. The
   component is then tabu for a number of moves, so that a chain leaves a local minimum instead of
   falling back into it.
-- Only components that matter to the variables of the pair, by the network's W4, are flipped.
+- Only components that matter to the variables of the pair, by the network's W4, are flipped or
+  drawn; the others stay as they were at first, since varying them can only cause errors.
 - Every fourth move, chains rest, and as many random worlds are evaluated instead: where the score
   leads astray, the search still finds what random worlds would.
 - Chains restart after 1, 1, 2, 1, 1, 2, 4 ... times as many moves as there are components (Luby et
@@ -91,6 +92,7 @@ class Chains:
     def __init__(self, visited: Visited, rows: Tensor, relevant: Tensor, seed: int) -> None:
         self.visited, self.rows = visited, rows
         self.components = relevant[rows].nonzero()[:, 1].view(len(rows), 1, -1, 1)  # (g, 1, c, 1)
+        self.is_relevant = relevant[rows][:, None, None]  # (g, 1, 1, k)
         n, c = visited.score.shape[1], self.components.shape[2]
         self.m = n_chains(n, c)
         self.worlds = visited.worlds[rows, : self.m].clone()  # (g, m, k)
@@ -114,7 +116,8 @@ class Chains:
         self.next_restart += max(SHORTEST_WALK, luby(self.restarts + 1) * c)
         positive = torch.arange(first, first + self.m)[:, None] * GOLDEN_RATIO % 1  # (m, 1)
         is_positive = self.draw(*self.worlds.shape[1:]) < positive.to(self.worlds)  # (m, k)
-        self.worlds[:] = 2 * is_positive.to(self.worlds) - 1
+        drawn = 2 * is_positive.to(self.worlds) - 1
+        self.worlds = torch.where(self.is_relevant[:, 0], drawn, self.worlds)
         self.tabu_until.zero_()
 
     def move(self, is_open: Tensor, evaluate: Evaluate) -> None:
@@ -127,7 +130,7 @@ class Chains:
         if not is_sample and self.moves == self.next_restart:
             self.restart()
         rows = self.rows[open_pairs]
-        worlds = self.random_worlds(len(rows)) if is_sample else self.flips(open_pairs)
+        worlds = self.random_worlds(open_pairs) if is_sample else self.flips(open_pairs)
         score = evaluate(rows, worlds.flatten(1, 2)).view(worlds.shape[:3])
         best = score.argmin(2, keepdim=True)
         self.keep(rows, score.gather(2, best)[..., 0], take(worlds, best))
@@ -135,10 +138,11 @@ class Chains:
             self.make_flips(open_pairs, worlds, score)
         self.visited.evaluations[rows] += self.cost
 
-    def random_worlds(self, pairs: int) -> Tensor:
-        """Draw as many random worlds as there are flips, shared by all pairs, (pairs, m, c, k)."""
+    def random_worlds(self, pairs: Tensor) -> Tensor:
+        """Draw as many worlds as there are flips, (pairs, m, c, k)."""
         shape = self.m, self.components.shape[2], self.worlds.shape[2]
-        return (2 * (self.draw(*shape) >= 0.5).to(self.worlds) - 1).expand(pairs, -1, -1, -1)
+        drawn = 2 * (self.draw(*shape) >= 0.5).to(self.worlds) - 1
+        return torch.where(self.is_relevant[pairs], drawn, self.worlds[pairs, :, None])
 
     def flips(self, pairs: Tensor) -> Tensor:
         """List all flips of one component of the pairs' worlds, (pairs, m, c, k)."""

@@ -40,10 +40,7 @@ let playing = null;
 
 const table = new TableView(byId("table"), (row) => chooseRow(row));
 const trees = new Trees(byId("trees"), (text) => (byId("tree-caption").textContent = text));
-const panels = {
-  random: new Panel("random", (index) => chooseWorld("random", index)),
-  guided: new Panel("guided", (index) => chooseWorld("guided", index)),
-};
+const panels = Object.fromEntries(["random", "guided"].map((who) => [who, new Panel(who, (index) => chooseWorld(who, index))]));
 const exercise = new Exercise(byId("exercise"),
   exercisePairs(examples.map(({ group, a, b }) => [a, b, group === "Follows"]), data.samples), update, revealExercise);
 

@@ -34,9 +34,9 @@ export class Chains {
     const { k } = this.evaluator.network;
     this.restarts += 1;
     this.nextRestart += Math.max(SHORTEST_WALK, luby(this.restarts + 1) * this.components.length);
-    this.worlds = this.worlds.map((_, i) => {
+    this.worlds = this.worlds.map((world, i) => {
       const positive = ((this.restarts * this.count + i) * GOLDEN_RATIO) % 1;
-      return uniform.slice(i * k, (i + 1) * k).map((u) => (u < positive ? 1 : -1));
+      return world.map((x, j) => (!this.components.includes(j) ? x : uniform[i * k + j] < positive ? 1 : -1));
     });
     this.tabuUntil.forEach((until) => until.clear());
   }
@@ -46,7 +46,10 @@ export class Chains {
     const { evaluator, components, count, moves, tabuUntil } = this;
     const { k } = evaluator.network;
     this.turns += 1;
-    if (this.turns % SAMPLE_EVERY === 0) return { worlds: random, scores: evaluator.scores(random), flipped: [] };
+    if (this.turns % SAMPLE_EVERY === 0) {
+      const worlds = random.map((x, at) => (components.includes(at % k) ? x : this.worlds[Math.floor(at / k / components.length)][at % k]));
+      return { worlds, scores: evaluator.scores(worlds), flipped: [] };
+    }
     if (moves === this.nextRestart) this.restart(numbers.slice(count));
     const tried = { worlds: new Float64Array(this.cost * k), scores: new Float64Array(this.cost), flipped: [] };
     this.worlds = this.worlds.map((world, chain) => {
