@@ -44,7 +44,7 @@ class ConvEncoder(nn.Module):
 
     At first, every convolution but one passes on little more than its input. With the sum, which
     counts what occurs, that is close to a bag of words, from which the network can learn more. With
-    random convolutions, or with the mean or the maximum over positions, most seeds stay at 50 %.
+    random convolutions, or with the mean or the maximum over positions, fewer seeds leave 50 %.
     """
 
     def __init__(self, settings: ConvNetSettings) -> None:
