@@ -83,10 +83,9 @@ def training(data: Dataset, name: str, rounds: int = 4, **settings: Any) -> dict
     return row
 
 
-def guided_evaluation(folder: Path, rows: int = 100) -> dict[str, float]:
+def guided_evaluation(rows: int = 100) -> dict[str, float]:
     """CPU milliseconds a pair of the massive kind, with as many worlds and steps as by default."""
-    generate_folder(folder, [cost.SETS["massive"]], cost.SEED)
-    data = Dataset(read(folder / "test_massive.txt", rows))
+    data = Dataset(possibleworlds.generate(rows, seed=cost.SEED, **cost.SETS["massive"]))
     model = possibleworlds.load("guidedworldnet").model.eval()
 
     def run() -> None:
@@ -143,8 +142,7 @@ def measure() -> dict[str, Any]:
         training(data, "guidedworldnet", unguided_fraction=1.0),
         training(data, "guidedworldnet", unguided_fraction=0.0),
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        results["guided_evaluation_ms"] = guided_evaluation(Path(folder))
+    results["guided_evaluation_ms"] = guided_evaluation()
     results["growth"] = {
         "operators": {n: one_formula(n) for n in GROWTH["operators"]},
         "worlds": {

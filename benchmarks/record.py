@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from possibleworlds.data.files import read
 from possibleworlds.experiments.selection import rank_seeds
 from possibleworlds.models.registry import entries
 from possibleworlds.paper import SPLITS, TABLE_2
@@ -66,7 +67,7 @@ def describe_run(run: Path) -> dict[str, Any]:
 
 def put_on_record(out: Path, published: Path) -> None:
     """Add the seeds that are finished, and ship the best seed on record of each row."""
-    from headline import sampled
+    from baselines import random_rows
     from train_record import ROWS, seeds_on_record
 
     rows = read_json(RECORD).get("rows", {})
@@ -92,11 +93,12 @@ def put_on_record(out: Path, published: Path) -> None:
         }
         if name == row.model and best in done:
             copy_trained(done[best], SHIPPED / name, seeds[best]["accuracy"])
-    random_rows = {
-        str(count): {s: round(sampled(published / f"{s}.txt", count), 4) for s in SPLITS}
+    published_sets = {split: read(published / f"{split}.txt") for split in SPLITS}
+    by_count = {
+        str(count): {s: round(random_rows(pairs, count), 4) for s, pairs in published_sets.items()}
         for count in RANDOM_ROWS
     }
-    write_json(RECORD, {"rows": rows, "random_rows": random_rows})
+    write_json(RECORD, {"rows": rows, "random_rows": by_count})
 
 
 def is_done(run: Path) -> bool:

@@ -31,6 +31,7 @@ from possibleworlds.logic.sat import find_model, tseitin
 from possibleworlds.logic.truth import sample_refuting_bits
 from possibleworlds.models import Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
+from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.paper import SPLITS
 from possibleworlds.storage import read_json, write_json
 from possibleworlds.training.batches import Dataset
@@ -47,7 +48,6 @@ ENTAILMENTS: dict[str, dict[str, Any]] = {
 }
 ENTAILMENT_ROWS, PART = 10_000, 1_000
 """How many entailments of each kind are evaluated, and how many at a time."""
-"""Kinds of entailments, and how many; the last two take long."""
 
 
 def published(file: Path, count: int) -> Pairs:
@@ -119,7 +119,7 @@ def baselines(pairs: Pairs, evaluations: int) -> dict[str, float]:
 
 
 @torch.no_grad()
-def measure(model: GuidedWorldNet, pairs: Pairs, options: Options) -> dict[str, Any]:
+def measure(model: PossibleWorldNet, pairs: Pairs, options: Options) -> dict[str, Any]:
     """Evaluate a network with a search."""
     data = Dataset(pairs)
     predicted, evaluations = np.empty(len(pairs)), 0

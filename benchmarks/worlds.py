@@ -18,7 +18,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
-from headline import sampled
+from baselines import random_rows
 from pages import FIGURES, replace_part
 
 import possibleworlds
@@ -74,11 +74,14 @@ def by_worlds_evaluated(data: Path) -> dict[str, dict[str, float]]:
     """The accuracy of the pretrained network, and of random rows, by their number."""
     torch.set_num_threads(1)
     network = possibleworlds.load("possibleworldnet")
-    rows = Dataset(read(data / "validate.txt"))
-    by_number = {}
+    pairs = read(data / "validate.txt")
+    rows, by_number = Dataset(pairs), {}
     for n in (*WORLDS, 512, 1024):
         right = network.evaluate(rows, worlds=n).accuracy
-        by_number[str(n)] = {"network": right, "sampling": sampled(data / "validate.txt", n)}
+        by_number[str(n)] = {
+            "network": right,
+            "sampling": random_rows(pairs, n),
+        }
     return by_number
 
 

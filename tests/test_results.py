@@ -1,5 +1,7 @@
-"""What the README says of our results is what is on record, and what ships is what was selected."""
+"""README's results are those on record, what ships was selected, and benchmarks can be repeated."""
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,20 @@ def test_what_ships_is_on_record(name: str) -> None:
 
 def test_what_ships_is_small() -> None:
     assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 30e6
+
+
+PROGRAMS = [path.stem for path in sorted((ROOT / "benchmarks").glob("*.py"))]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_benchmarks_can_be_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != "atheris":  # which fuzz_guided.py needs and `make fuzz` installs
+            raise
+        pytest.skip("atheris is not installed")
+    finally:
+        for program in PROGRAMS:  # other tests may have modules of such names
+            sys.modules.pop(program, None)
