@@ -18,7 +18,6 @@ import numpy as np
 
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.models.base import Model
-from possibleworlds.models.settings import check_kinds
 from possibleworlds.training.settings import RunSettings, TrainingSettings
 from possibleworlds.training.speed import Speed
 
@@ -144,9 +143,7 @@ def check_training(settings: Settings) -> None:
     names = [field.name for field in fields(TrainingSettings)]
     if missing := [name for name in names if name not in settings]:
         raise UserError(f"the settings lack {missing[0]}")
-    training = TrainingSettings(**{name: settings[name] for name in names})
-    check_kinds(training, "the training")
-    training.validate()
+    TrainingSettings(**{name: settings[name] for name in names}).validate()
 
 
 def grid(model: type[Model]) -> list[Settings]:

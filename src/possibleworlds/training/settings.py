@@ -28,7 +28,8 @@ class TrainingSettings:
     validation_rows: int = 0  # use only the first rows of the validation set; 0 for all
 
     def validate(self) -> None:
-        """Raise UserError if a setting is out of range."""
+        """Raise UserError if a setting is of the wrong type or out of range."""
+        check_kinds(self, "the training")
         is_invalid = {
             "learning_rate": not 0 < self.learning_rate < 10,
             "minutes": not 0 <= self.minutes < 1e6,
@@ -78,7 +79,6 @@ class RunSettings:
             )
         except TypeError as error:
             raise UserError(f"{model.__name__}.training_defaults: {reason(error)}") from None
-        check_kinds(training, "the training")
         training.validate()
         if getattr(network, "side", "both") not in ("both", "left", "right"):
             raise UserError("side must be both, left or right")
