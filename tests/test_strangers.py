@@ -12,7 +12,6 @@ import pytest
 
 import possibleworlds as pw
 from possibleworlds import storage
-from possibleworlds.cli.experiments import pretrained_copy
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.plots import plot_distributions
 from possibleworlds.data.published import fetch
@@ -39,7 +38,7 @@ from possibleworlds.integrations.chat import Endpoint, ReplyCache
 from possibleworlds.language.item import Item
 from possibleworlds.models.registry import resolve
 from possibleworlds.training.batches import MAX_LENGTH, Dataset
-from possibleworlds.training.checkpoint import load_tensors
+from possibleworlds.training.checkpoint import load_tensors, pretrained_copy
 from possibleworlds.training.evaluations import EVALUATION, read_evaluations
 
 ESCAPE = "\x1b]0;owned\x07\x9b31m\u202e"

@@ -9,8 +9,7 @@ from typer import Argument, Option
 
 from possibleworlds.cli import console
 from possibleworlds.errors import UserError
-from possibleworlds.storage import atomic_write, exclusive_folder
-from possibleworlds.training.checkpoint import RUN, SHIPPED, find_run
+from possibleworlds.training.checkpoint import pretrained_copy
 
 app = typer.Typer(rich_markup_mode="markdown")
 Folders = Annotated[
@@ -170,20 +169,3 @@ def report(
         with console.stoppable("the same command, given again, continues") as stop:
             progress.evaluate_runs(request, workers, stop)
     console.log(f"written: {progress.write_pages(request, out)}")
-
-
-def pretrained_copy(folder: Path, out: Path) -> Path | None:
-    """Copy a pretrained network into the report's folder, where it can be evaluated.
-
-    Return None for any other folder. Nothing is ever written into the package itself.
-    """
-    is_shipped = SHIPPED in (folder.resolve(), *folder.resolve().parents)
-    if not is_shipped and (folder.exists() or not (SHIPPED / folder / RUN).exists()):
-        return None
-    source = folder if is_shipped else find_run(str(folder))
-    target = out / "pretrained" / source.name
-    with exclusive_folder(target):
-        for file in source.iterdir():
-            with atomic_write(target / file.name, binary=True) as copy:
-                copy.write(file.read_bytes())
-    return target

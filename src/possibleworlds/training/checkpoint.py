@@ -26,7 +26,14 @@ from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.models import registry
 from possibleworlds.models.settings import LARGEST, make_settings
 from possibleworlds.records import Range, from_json
-from possibleworlds.storage import atomic_write, file_size, read_bounded, read_json, write_json
+from possibleworlds.storage import (
+    atomic_write,
+    exclusive_folder,
+    file_size,
+    read_bounded,
+    read_json,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -229,6 +236,23 @@ def copy_trained(run: Path, to: Path, accuracy: dict[str, dict[str, float]]) -> 
     to.mkdir(parents=True, exist_ok=True)
     save_tensors(to / "model.safetensors", tensors, metadata)
     replace(record, weights="model.safetensors", state=None, accuracy=accuracy).write(to)
+
+
+def pretrained_copy(folder: Path, out: Path) -> Path | None:
+    """Copy a pretrained network into a folder of results, where it can be evaluated.
+
+    Return None for any other folder. Nothing is ever written into the package itself.
+    """
+    is_shipped = SHIPPED in (folder.resolve(), *folder.resolve().parents)
+    if not is_shipped and (folder.exists() or not (SHIPPED / folder / RUN).exists()):
+        return None
+    source = folder if is_shipped else find_run(str(folder))
+    target = out / "pretrained" / source.name
+    with exclusive_folder(target):
+        for file in source.iterdir():
+            with atomic_write(target / file.name, binary=True) as copy:
+                copy.write(file.read_bytes())
+    return target
 
 
 def save_tensors(path: Path, tensors: "dict[str, Tensor]", metadata: dict[str, str]) -> None:
