@@ -1,9 +1,8 @@
 """The commands `generate`, `label`, `published`, `verify` and `stats`: data sets."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.progress import DownloadColumn
@@ -13,7 +12,7 @@ import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.data import files, splits, statistics
-from possibleworlds.data.files import count_lines, data_files, read_pairs, shown_name
+from possibleworlds.data.files import count_lines, data_files, read_watched, shown_name
 from possibleworlds.data.generation import Prune
 from possibleworlds.data.plots import check_drawable, plot_distributions
 from possibleworlds.data.statistics import FileStatistics, SplitStatistics
@@ -132,7 +131,7 @@ def label(paths: console.Files) -> None:
         echo "rain -> wet, ~wet -> ~rain" | possibleworlds label -
     """
     for path in data_files(paths):
-        for number, pair in enumerate(read_pairs(path), 1):
+        for number, pair in enumerate(files.read_pairs(path), 1):
             truth = possibleworlds.entails(pair.premise, pair.conclusion)
             if truth != pair.label:
                 place = f"{shown_name(path)}:{number}"
@@ -220,16 +219,10 @@ def stats(
         check_drawable(plot)
     with Bars() as bars:
         advance = bars.counter(path.name or str(path), sum(map(count_lines, data)))
-
-        def counted(file: Path) -> Iterator[Any]:
-            for block in files.in_blocks(read_pairs(file)):
-                yield from block
-                advance(len(block))
-
         if is_folder:
-            lines = {file.stem: statistics.split_statistics(counted(file)) for file in data}
+            lines = {f.stem: statistics.split_statistics(read_watched(f, advance)) for f in data}
         else:
-            described = statistics.file_statistics(counted(data[0]))
+            described = statistics.file_statistics(read_watched(data[0], advance))
     if is_folder:
         print_table_1(lines, as_json)
         return

@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from io import TextIOWrapper
@@ -29,6 +29,7 @@ from possibleworlds.storage import atomic_write, sha256
 FIELDS = "A,B,E,H1,H2,H3"
 BITS = ("0", "1")
 LINES_AT_ONCE = 1000
+ROWS_BETWEEN_REPORTS = 100
 TRAINING_FILES = ("train.txt", "validate.txt")
 """The files that a network is trained with."""
 
@@ -120,6 +121,18 @@ def read_pairs(path: Path) -> Iterator[Pair]:
         yield pair
     if not number:
         raise UserError(f"{shown_name(path)}: an empty file")
+
+
+def read_watched(path: Path, advance: Callable[[int], None]) -> Iterator[Pair]:
+    """Do the same, and report every few rows how many further ones were read."""
+    rows = 0
+    for pair in read_pairs(path):
+        yield pair
+        rows += 1
+        if rows == ROWS_BETWEEN_REPORTS:
+            advance(rows)
+            rows = 0
+    advance(rows)
 
 
 def read(path: str | Path, rows: int | None = None) -> Pairs:

@@ -1,11 +1,10 @@
 """Export data and trained networks to the formats of other tools."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from possibleworlds.data.files import data_files, read_pairs
-from possibleworlds.data.pairs import Pair
+from possibleworlds.data.files import data_files, read_watched
 from possibleworlds.errors import UserError, missing_package
 from possibleworlds.integrations import solvers
 
@@ -14,7 +13,6 @@ Format = Literal["hf", "dimacs", "graph", "jsonl", "model"]
 
 Watch = Callable[[Path], Callable[[int], None]]
 """Takes a data file, and returns a function to call with the number of further rows done."""
-ROWS_BETWEEN_REPORTS = 100
 
 
 def export(
@@ -34,7 +32,7 @@ def export(
         raise UserError(f"{target}: {error.strerror}") from None
     rows = 0
     for file in files:
-        pairs = watched(read_pairs(file), watch(file))
+        pairs = read_watched(file, watch(file))
         if form == "dimacs":
             rows += solvers.write_dimacs(pairs, target / file.stem)
         elif form == "graph":
@@ -42,18 +40,6 @@ def export(
         else:
             rows += solvers.write_jsonl(pairs, target / f"{file.stem}.jsonl")
     return rows
-
-
-def watched(pairs: Iterable[Pair], advance: Callable[[int], None]) -> Iterator[Pair]:
-    """Yield pairs, and report progress every few rows."""
-    rows = 0
-    for pair in pairs:
-        yield pair
-        rows += 1
-        if rows == ROWS_BETWEEN_REPORTS:
-            advance(rows)
-            rows = 0
-    advance(rows)
 
 
 def export_for_hub(form: Format, source: Path, target: Path, watch: Watch) -> int | None:
@@ -66,5 +52,5 @@ def export_for_hub(form: Format, source: Path, target: Path, watch: Watch) -> in
     from possibleworlds.integrations.huggingface import export_dataset
 
     files = data_files([source])
-    statistics = export_dataset(files, target, lambda file: watched(read_pairs(file), watch(file)))
+    statistics = export_dataset(files, target, lambda file: read_watched(file, watch(file)))
     return sum(line.rows for line in statistics.values())
