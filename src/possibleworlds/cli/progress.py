@@ -173,7 +173,7 @@ def live_table(searches: list[Search], engine: Engine) -> Iterator[Callable[[], 
     with Live(console=console.err, auto_refresh=False, transient=True) as live:
 
         def show() -> None:
-            running = running_trials(searches[0].sweep)
+            running = running_trials(searches[0].folder)
             works = [search.work_left(running) for search in searches]
             seconds = time_left(works, engine.slots, len(running))
             if console.err.is_terminal:
@@ -198,7 +198,7 @@ def show_status(folder: Path, as_json: bool) -> None:
 
 def network_states(searches: list[Search], max_ended: int | None) -> Iterator[dict[str, Any]]:
     """Yield the state of each network's search, with its running and best trials."""
-    running = running_trials(searches[0].sweep)
+    running = running_trials(searches[0].folder)
     for search in searches:
         selection = search.selection()
         yield {

@@ -9,7 +9,6 @@ Finished work is not repeated, so the same command continues after any interrupt
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from possibleworlds.experiments.presets import PlannedRun, Preset
 from possibleworlds.experiments.scheduler import Call, Scheduler, TimeLeft, ignore
 from possibleworlds.experiments.selection import SELECTED, SelectedRuns
 from possibleworlds.experiments.sweep import Search, plan_searches, run_searches
-from possibleworlds.experiments.trials import Result, ShowMeasured, Trial, read_result
+from possibleworlds.experiments.trials import Result, ShowMeasured, Trial, TrialFolder
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.storage import read_bounded, read_json, sha256, write_json, write_text
@@ -51,14 +50,13 @@ class Reproduction:
         self.preset, self.out, self.scheduler = preset, out, scheduler
         self.tests = [file for file in test_files(tests, preset) if file.stem != "train"]
         self.runs, self.data = out / "runs", out / "data"
+        self.progress = TrialFolder(self.runs)
         self.fingerprints: dict[str, dict[str, str]] = {}
         """The SHA-256 of the training and validation files, by folder."""
         self.trials: dict[str, tuple[PlannedRun, Trial]] = {}
         """The trials of the planned runs, by name."""
-        self.checkpoints: dict[str, float] = {}
-        """The fraction of each trial that was done when it was planned."""
         self.expected: dict[str, float] = {}
-        """The estimated duration of each unfinished trial, from its start."""
+        """The estimated duration of each trial that was unfinished when it was planned."""
         self.searches: list[Search] = []
 
     def begin(self, request: dict[str, Any]) -> None:
@@ -114,28 +112,24 @@ class Reproduction:
             write_text(marker, content)
         return files
 
-    def add(self, planned: PlannedRun) -> list[str]:
-        """Add a planned run, and return the names of its unfinished trials."""
+    def add(self, planned: PlannedRun, seconds: float = 0.0) -> None:
+        """Add the trials of a planned run; those that are unfinished will take this long."""
         rows = next(s.rows for s in self.preset.splits[planned.data] if s.name == "train")
-        names = []
         for seed in range(planned.seeds):
-            data = self.fingerprints[planned.data]
-            trial = Trial(planned.model, planned.settings, seed, data)
+            trial = Trial(planned.model, planned.settings, seed, self.fingerprints[planned.data])
             self.trials[trial.name] = planned, trial
-            self.checkpoints[trial.name] = trials.fraction_done(self.runs, trial, rows)
-            if read_result(self.runs, trial.name) is None:
-                names.append(trial.name)
-        return names
+            self.progress.add(trial, rows)
+            if trial.name not in self.progress.results:
+                self.expected[trial.name] = seconds
 
     def measure(self, show: ShowMeasured = ignore) -> None:
         """Estimate the duration of each unfinished trial."""
-        left = {n: item for n, item in self.trials.items() if not read_result(self.runs, n)}
-        candidates = [(r.model, r.overrides, self.out / r.data) for r, _ in left.values()]
+        unfinished = [self.trials[name] for name in self.expected]
+        candidates = [(run.model, run.overrides, self.out / run.data) for run, _ in unfinished]
         speeds = trials.measure_all(candidates, self.scheduler, show)
-        self.expected = {
-            name: speed.trial(trial.settings["epochs"], trial.settings["evaluations"])
-            for (name, (_, trial)), speed in zip(left.items(), speeds, strict=True)
-        }
+        for (_, trial), speed in zip(unfinished, speeds, strict=True):
+            lengths = trial.settings["epochs"], trial.settings["evaluations"]
+            self.expected[trial.name] = speed.trial(*lengths)
 
     def plan_search(self, show: ShowMeasured = ignore) -> None:
         """Plan the search over the benchmark networks, which share its budget."""
@@ -161,34 +155,33 @@ class Reproduction:
             if selection := search.selection():
                 is_on = selection.settings["permute_symbols"]
                 switched = {**selection.settings, "permute_symbols": not is_on}
-                for name in self.add(PlannedRun(search.model, switched)):
-                    self.expected[name] = search.plan.seconds_each(-1)
+                self.add(PlannedRun(search.model, switched), search.plan.seconds_each(-1))
 
     def work_left(self) -> list[float]:
         """Estimate the core-seconds left of each unfinished trial."""
         running = trials.running_trials(self.runs)
-        done = {**self.checkpoints, **{name: trial.fraction for name, trial in running.items()}}
-        return [seconds * (1 - done[name]) for name, seconds in self.expected.items()]
+        return [
+            seconds * self.progress.fraction_left(name, running)
+            for name, seconds in self.expected.items()
+            if name not in self.progress.results
+        ]
 
     def train(self, show: Show) -> None:
         """Train the planned runs, longest first."""
-        total, time_left = len(self.expected), TimeLeft()
-        self.expected = dict(sorted(self.expected.items(), key=lambda item: -item[1]))
+        names = sorted(self.expected, key=lambda name: -self.expected[name])
+        total, time_left = len(names), TimeLeft()
 
         def calls() -> Iterator[Call]:
-            for name in self.expected:
-                planned, trial = self.trials[name]
-                label = f"{planned.label} seed={trial.seed}"
-                ended = partial(on_result, name, label)
-                yield trials.trial_call(self.runs, trial, label, self.out / planned.data, ended)
-
-        def on_result(name: str, label: str, result: Result) -> None:
-            del self.expected[name]
-            self.scheduler.log(f"{label}: {result}")
+            for name in names:
+                if name not in self.progress.results:
+                    planned, trial = self.trials[name]
+                    label, data = f"{planned.label} seed={trial.seed}", self.out / planned.data
+                    yield self.progress.call(trial, label, data, self.scheduler.log)
 
         def refresh() -> None:
-            slots, left = self.scheduler.engine.slots, len(self.expected)
-            show(total - left, total, time_left([[self.work_left()]], slots, min(slots, left)))
+            slots, left = self.scheduler.engine.slots, self.work_left()
+            running = min(slots, len(left))
+            show(total - len(left), total, time_left([[left]], slots, running))
 
         self.scheduler.run(calls, refresh)
 
@@ -201,10 +194,9 @@ class Reproduction:
         """Describe each run and search that failed, in one line each."""
         lines = []
         for name in self.trials:
-            result = read_result(self.runs, name)
-            if not result or result.failure:
-                why = result.failure if result else "not finished"
-                lines.append(f"{self.runs / trials.TRIALS / name} failed: {why}")
+            result = self.progress.results.get(name, Result(failure="not finished"))
+            if result.failure:
+                lines.append(f"{self.runs / trials.TRIALS / name} failed: {result.failure}")
         failed = [search.model for search in self.searches if not search.selection()]
         return lines + [f"{model}: no trial of the search succeeded" for model in failed]
 

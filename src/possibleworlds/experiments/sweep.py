@@ -23,7 +23,13 @@ from possibleworlds.experiments import grid, trials
 from possibleworlds.experiments.grid import SearchPlan, SearchRequest, Settings
 from possibleworlds.experiments.scheduler import Call, Scheduler, ignore
 from possibleworlds.experiments.selection import SELECTED, SelectedRuns, rank_seeds, rank_settings
-from possibleworlds.experiments.trials import LOCKS, Result, ShowMeasured, Trial, TrialProgress
+from possibleworlds.experiments.trials import (
+    LOCKS,
+    ShowMeasured,
+    Trial,
+    TrialFolder,
+    TrialProgress,
+)
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Stop, StopRequestedError
 from possibleworlds.storage import acquire_lock, read_json, read_record, write_json
@@ -71,16 +77,14 @@ class SweepRecord:
                 raise UserError(f"{quoted(name)} is not the name of a network")
 
 
-class Search:
+class Search(TrialFolder):
     """The progress of one network through its plan."""
 
     def __init__(
         self, sweep: Path, model: str, plan: SearchPlan, data: dict[str, str], rows: int = 0
     ) -> None:
-        self.sweep, self.model, self.plan, self.data, self.rows = sweep, model, plan, data, rows
-        self.checkpoints: dict[str, float] = {}
-        """The fraction of each trial that was done when its rung was started, by name."""
-        self.results: dict[str, Result] = {}
+        super().__init__(sweep)
+        self.model, self.plan, self.data, self.rows = model, plan, data, rows
         self.rungs: list[dict[str, tuple[int, Trial]]] = []
         """The candidate and trial of each name, for every rung reached so far."""
         self.start_rung(range(len(plan.candidates)))
@@ -94,11 +98,7 @@ class Search:
             for seed in range(self.plan.rungs[number].seeds):
                 trial = Trial(self.model, settings, self.plan.seed + seed, self.data)
                 rung[trial.name] = candidate, trial
-                if result := trials.read_result(self.sweep, trial.name):
-                    self.results[trial.name] = result
-                else:
-                    done = trials.fraction_done(self.sweep, trial, self.rows)
-                    self.checkpoints[trial.name] = done
+                self.add(trial, self.rows)
         self.rungs.append(rung)
 
     def label(self, candidate: int, trial: Trial) -> str:
@@ -154,9 +154,8 @@ class Search:
     def work_left(self, running: Mapping[str, TrialProgress]) -> list[list[float]]:
         """Estimate the core-seconds left of each trial, rung by rung."""
         number = len(self.rungs) - 1
-        done = {**self.checkpoints, **{name: trial.fraction for name, trial in running.items()}}
         current = [
-            self.plan.candidates[candidate].seconds[number] * (1 - done.get(name, 0.0))
+            self.plan.candidates[candidate].seconds[number] * self.fraction_left(name, running)
             for name, (candidate, _) in self.rungs[-1].items()
             if name not in self.results
         ]
@@ -164,7 +163,7 @@ class Search:
             [self.plan.seconds_each(i)] * (rung.candidates * rung.seeds)
             for i, rung in enumerate(self.plan.rungs[number + 1 :], number + 1)
         ]
-        return [current, *later] if current or later else []
+        return [current, *later]
 
 
 @contextmanager
@@ -275,7 +274,7 @@ def run_searches(
     refresh: Callable[[], None] = ignore,
 ) -> None:
     """Run the trials of all searches, record the selections, and evaluate them on files."""
-    sweep, failures = searches[0].sweep, dict[str, str]()
+    sweep, failures = searches[0].folder, dict[str, str]()
     recorded: set[str] = set()
 
     def label(search: Search, name: str) -> str:
@@ -285,8 +284,7 @@ def run_searches(
         for search in searches:
             pending = search.pending()
             for trial in pending:
-                ended = partial(on_result, search, trial.name)
-                yield trials.trial_call(sweep, trial, label(search, trial.name), data, ended)
+                yield search.call(trial, label(search, trial.name), data, scheduler.log)
             if pending:
                 continue
             selection = search.selection()
@@ -300,10 +298,6 @@ def run_searches(
                     failed = partial(failures.__setitem__, name)
                     # Not the name of the training call, which may have returned a moment ago.
                     yield Call(f"{name}/", of, trials.evaluate_trial, arguments, on_failure=failed)
-
-    def on_result(search: Search, name: str, result: Result) -> None:
-        search.results[name] = result
-        scheduler.log(f"{label(search, name)}: {result}")
 
     scheduler.run(calls, refresh)
     for name, reason in failures.items():

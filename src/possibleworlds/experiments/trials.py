@@ -10,7 +10,7 @@ These functions run in other processes and on other hosts, which share only the 
 import hashlib
 import json
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from possibleworlds.errors import BusyError, StorageError, UserError, named
 from possibleworlds.experiments.grid import Settings
 from possibleworlds.experiments.scheduler import Call, Scheduler
 from possibleworlds.models.registry import resolve
-from possibleworlds.parallel import StopRequestedError
+from possibleworlds.parallel import Log, StopRequestedError
 from possibleworlds.records import from_json
 from possibleworlds.storage import acquire_lock, held_locks, read_record, write_json
 from possibleworlds.training.checkpoint import RUN, Metrics, read_run
@@ -125,27 +125,44 @@ def record_failure(folder: Path, name: str, reason: str) -> None:
     write_json(path / FAILED, asdict(Failure(reason)))
 
 
-def fraction_done(folder: Path, trial: Trial, rows: int) -> float:
-    """Compute the fraction of a trial that is done, from the number of training rows."""
-    pairs = step_reached(folder, trial.name) * trial.settings["batch_size"]
-    return min(1.0, pairs / (trial.settings["epochs"] * rows)) if rows else 0.0
+class TrialFolder:
+    """Trials in a folder, with their results and what is left of them."""
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results: dict[str, Result] = {}
+        """The results of the finished trials, by name."""
+        self.checkpoints: dict[str, float] = {}
+        """The fraction of each other trial that was done when it was added, by name."""
 
-def trial_call(
-    folder: Path, trial: Trial, label: str, data: Path, on_result: Callable[[Result], None]
-) -> Call:
-    """Make the call that trains a trial, and passes its result to on_result."""
+    def add(self, trial: Trial, rows: int) -> None:
+        """Add a trial with this number of training rows."""
+        if result := read_result(self.folder, trial.name):
+            self.results[trial.name] = result
+            return
+        pairs = step_reached(self.folder, trial.name) * trial.settings["batch_size"]
+        done = pairs / (trial.settings["epochs"] * rows) if rows else 0.0
+        self.checkpoints[trial.name] = min(1.0, done)
 
-    def ended(_: Ending) -> None:
-        if result := read_result(folder, trial.name):
-            on_result(result)
+    def fraction_left(self, name: str, running: Mapping[str, TrialProgress]) -> float:
+        """Look up the fraction of a trial that is left to do."""
+        return 1 - (running[name].fraction if name in running else self.checkpoints[name])
 
-    def failed(reason: str) -> None:
-        record_failure(folder, trial.name, reason)
-        on_result(Result(failure=reason))
+    def call(self, trial: Trial, label: str, data: Path, log: Log) -> Call:
+        """Make the call that trains a trial, and keeps and logs its result."""
 
-    arguments, checkpoint = (folder, trial, data), partial(step_reached, folder, trial.name)
-    return Call(trial.name, label, run_trial, arguments, ended, failed, checkpoint)
+        def ended(_: Ending) -> None:
+            if result := read_result(self.folder, trial.name):
+                self.results[trial.name] = result
+                log(f"{label}: {result}")
+
+        def failed(reason: str) -> None:
+            record_failure(self.folder, trial.name, reason)
+            ended("done")
+
+        checkpoint = partial(step_reached, self.folder, trial.name)
+        arguments = self.folder, trial, data
+        return Call(trial.name, label, run_trial, arguments, ended, failed, checkpoint)
 
 
 def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
