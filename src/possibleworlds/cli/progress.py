@@ -54,23 +54,20 @@ def run_sweep(
     engine: Engine,
 ) -> bool:
     """Run a sweep to its end; return whether a search has failed."""
-    try:
-        log_wrapped("reading the data")
-        files = sweep.files_to_evaluate(data, [path.resolve() for path in tests])
-        with console.stoppable("the same command, given again, continues the sweep") as stop:
-            scheduler = Scheduler(engine, stop, log_wrapped)
-            with Bars(unit="settings") as bars:
-                show = partial(bars.show, "measuring speed")
-                searches = sweep.plan_searches(folder, requests, data, scheduler, show)
-            for search in searches:
-                plan, after = search.plan, duration(search.seconds_to_evaluate(files))
-                log_wrapped(f"{search.model}: {plan_in_words(plan)}, then {after} to evaluate")
-            works = [search.work_left({}) for search in searches]
-            log_wrapped(f"left to train: {on_cores(works, engine.slots)}")
-            with live_table(searches, engine) as refresh:
-                sweep.run_searches(searches, data, files, scheduler, refresh)
-    finally:
-        engine.stop()
+    log_wrapped("reading the data")
+    files = sweep.files_to_evaluate(data, [path.resolve() for path in tests])
+    with console.stoppable("the same command, given again, continues the sweep") as stop:
+        scheduler = Scheduler(engine, stop, log_wrapped)
+        with Bars(unit="settings") as bars:
+            show = partial(bars.show, "measuring speed")
+            searches = sweep.plan_searches(folder, requests, data, scheduler, show)
+        for search in searches:
+            plan, after = search.plan, duration(search.seconds_to_evaluate(files))
+            log_wrapped(f"{search.model}: {plan_in_words(plan)}, then {after} to evaluate")
+        works = [search.work_left({}) for search in searches]
+        log_wrapped(f"left to train: {on_cores(works, engine.slots)}")
+        with live_table(searches, engine) as refresh:
+            sweep.run_searches(searches, data, files, scheduler, refresh)
     return not all(search.selection() for search in searches)
 
 
@@ -83,19 +80,15 @@ def run_reproduction(
     command: str,
 ) -> bool:
     """Generate data, search, train, evaluate and report; return whether anything has failed."""
-    engine = LocalEngine(workers)
-    try:
-        with console.stoppable("the same command, given again, continues") as stop:
-            scheduler = Scheduler(engine, stop, log_wrapped)
-            work = Reproduction(preset, folder.resolve(), tests, scheduler)
-            with exclusive_folder(folder):
-                work.begin(request)
-                train_all(work)
-                to_report = ReportRequest([work.out], work.test_folders, command, preset.note)
-                evaluate_runs(to_report, workers, stop)
-                page = write_pages(to_report, work.out / "report")
-    finally:
-        engine.stop()
+    with console.stoppable("the same command, given again, continues") as stop:
+        scheduler = Scheduler(LocalEngine(workers), stop, log_wrapped)
+        work = Reproduction(preset, folder.resolve(), tests, scheduler)
+        with exclusive_folder(folder):
+            work.begin(request)
+            train_all(work)
+            to_report = ReportRequest([work.out], work.test_folders, command, preset.note)
+            evaluate_runs(to_report, workers, stop)
+            page = write_pages(to_report, work.out / "report")
     print_results(read_json(page.parent / "report.json"))
     failures = work.failures()
     for line in (*failures, f"written: {page}"):
