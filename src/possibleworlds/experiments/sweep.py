@@ -23,13 +23,7 @@ from possibleworlds.experiments import grid, trials
 from possibleworlds.experiments.grid import SearchPlan, SearchRequest, Settings
 from possibleworlds.experiments.scheduler import Call, Scheduler, ignore
 from possibleworlds.experiments.selection import SELECTED, SelectedRuns, rank_seeds, rank_settings
-from possibleworlds.experiments.trials import (
-    LOCKS,
-    ShowMeasured,
-    Trial,
-    TrialFolder,
-    TrialProgress,
-)
+from possibleworlds.experiments.trials import ShowMeasured, Trial, TrialFolder, TrialProgress
 from possibleworlds.models.registry import resolve
 from possibleworlds.parallel import Stop, StopRequestedError
 from possibleworlds.storage import acquire_lock, read_json, read_record, write_json
@@ -111,15 +105,10 @@ class Search(TrialFolder):
         """List the trials to run next; empty when the search is over."""
         while True:
             left = [trial for _, trial in self.rungs[-1].values() if trial.name not in self.results]
-            survivors = self.ranked()
-            if left or self.is_last or not survivors:
+            survivors, number = self.ranked(), len(self.rungs)
+            if left or number == len(self.plan.rungs) or not survivors:
                 return left
-            self.start_rung(survivors[: self.plan.rungs[len(self.rungs)].candidates])
-
-    @property
-    def is_last(self) -> bool:
-        """Whether the search has reached its last rung."""
-        return len(self.rungs) == len(self.plan.rungs)
+            self.start_rung(survivors[: self.plan.rungs[number].candidates])
 
     def ranked(self) -> list[int]:
         """Rank the candidates of the current rung (selection.py), without those that failed."""
@@ -132,7 +121,7 @@ class Search(TrialFolder):
 
     def selection(self) -> Selection | None:
         """Select settings and a seed after the last rung; None before, or if every trial failed."""
-        if not self.is_last or self.pending() or not (ranked := self.ranked()):
+        if self.pending() or not (ranked := self.ranked()):
             return None
         accuracies = {
             name: self.results[name].validation
@@ -169,7 +158,7 @@ class Search(TrialFolder):
 @contextmanager
 def changing_record(sweep: Path, stop: Stop) -> Iterator[SweepRecord]:
     """Lock sweep.json, yield its content, and store the changes."""
-    while not (lock := acquire_lock(sweep / LOCKS / "sweep")):
+    while not (lock := acquire_lock(sweep / trials.LOCKS / "sweep")):
         if stop():
             raise StopRequestedError
     try:
@@ -228,7 +217,7 @@ def plan_searches(
     for model, request in requests.items():  # raises UserError before anything is written
         grid.with_defaults(classes[model], {"epochs": request.epochs})
     try:
-        (folder / LOCKS).mkdir(parents=True, exist_ok=True)
+        (folder / trials.LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror}") from None
     with changing_record(folder, scheduler.stop) as record:
