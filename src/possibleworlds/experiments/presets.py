@@ -89,7 +89,7 @@ def quick() -> Preset:
     ]
     runs += one_sided_runs({"epochs": 25.0}, ("mlp-bow",))
     return Preset(
-        {"data": PRESETS["quick"], "naive": naive(20_000)},
+        {"data": PRESETS["quick"], "naive": free_splits(20_000, method="naive")},
         runs,
         None,
         "A quick run: 20,000 rows of training data instead of 100,000 and 1,000 in a test set "
@@ -119,7 +119,7 @@ def paper(budget: Budget) -> Preset:
         {
             "data": PRESETS["paper"],
             "wide": free_splits(100_000, (1, 10), (0, 10), "fourtuples")[:2],
-            "naive": naive(100_000),
+            "naive": free_splits(100_000, method="naive"),
         },
         runs,
         budget,
@@ -131,11 +131,6 @@ def paper(budget: Budget) -> Preset:
         "networks with worlds), four epochs for three networks that see one side.",
         searched,
     )
-
-
-def naive(rows: int) -> tuple[Split, ...]:
-    """Data from the naive method, where one side may give away the answer."""
-    return free_splits(rows, (1, 10), (1, 10), "naive")
 
 
 def one_sided_runs(length: Settings, models: Sequence[str]) -> list[PlannedRun]:
