@@ -63,10 +63,8 @@ class Scheduler:
                 for call in left:
                     if len(running) >= self.engine.slots:
                         break
-                    if (
-                        call.name not in running
-                        and retry_at.get(call.name, 0.0) <= time.monotonic()
-                    ):
+                    is_due = retry_at.get(call.name, 0.0) <= time.monotonic()
+                    if is_due and call.name not in running:
                         running[call.name] = call
                         self.engine.submit(call.name, call.function, *call.arguments)
                 for name, outcome in self.engine.wait(POLL_SECONDS).items():
