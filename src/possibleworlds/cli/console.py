@@ -50,14 +50,13 @@ Trust = Annotated[
 ]
 
 
-def complete_network(incomplete: str) -> list[str]:
-    """Complete the name of a network; if none matches, the shell completes a file name."""
-    return [name for name in names() if name.startswith(incomplete)]
-
-
 def network_argument(metavar: str, text: str) -> Any:
-    """Make an argument that a shell completes to the name of a network."""
-    return Argument(metavar=metavar, help=text, autocompletion=complete_network)
+    """Make an argument that a shell completes to the name of a network, or else of a file."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return Argument(metavar=metavar, help=text, autocompletion=complete)
 
 
 RunArgument = Annotated[str, network_argument("RUN", "A run folder, or a pretrained network.")]
