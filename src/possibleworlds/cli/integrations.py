@@ -1,6 +1,5 @@
 """Commands for other tools: `export`, `tasks`, `integrations`, `playground`."""
 
-import re
 import tempfile
 import webbrowser
 from collections.abc import Callable
@@ -19,7 +18,6 @@ from possibleworlds.integrations.export import Format
 from possibleworlds.integrations.export import export as export_files
 from possibleworlds.language.item import Kind
 from possibleworlds.language.wording import Style, Vocabulary
-from possibleworlds.training.evaluation import Evaluation
 
 app = typer.Typer(rich_markup_mode="markdown")
 
@@ -133,33 +131,3 @@ def playground(
     log(f"the playground is in {path}")
     if save is None and not webbrowser.open(path.absolute().as_uri()):
         raise UserError("no browser to open it with; --save FILE.html writes it where you like")
-
-
-def evaluate_endpoint(
-    files: list[Path], url: str, model: str, folder: Path | None, concurrency: int
-) -> dict[Path, Evaluation]:
-    """Evaluate a language model at a chat endpoint, into a folder that `report` reads as a run.
-
-    Replies that the folder already contains are not requested again.
-    """
-    from possibleworlds.integrations.chat import Endpoint, ReplyCache, evaluate_file
-
-    endpoint = Endpoint(url, model, concurrency=concurrency)
-    endpoint.validate()
-    run = folder or Path("runs") / re.sub(r"^\.+|[^\w.-]+", "-", model)  # never ".."
-    names = console.short_names(files)
-    advice = f"the replies are in {run}; the same command continues"
-    evaluations, results = {}, []
-    with console.stoppable(advice) as stop, Bars() as bars:
-        cache = ReplyCache(run / "replies.jsonl")
-        for file in files:
-            advance = bars.counter(names[file], count_lines(file))
-            evaluations[file], result = evaluate_file(endpoint, file, run, cache, advance, stop)
-            results.append(result)
-    unreadable = sum(result.unreadable for result in results)
-    prompts = sum(result.prompt_tokens for result in results)
-    replies = sum(result.completion_tokens for result in results)
-    log(f"{unreadable:,} replies could not be read, and count as wrong")
-    log(f"{prompts:,} tokens of prompts, {replies:,} of replies")
-    log(f"kept in {run}; `possibleworlds report` treats it like a run")
-    return evaluations

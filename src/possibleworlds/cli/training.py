@@ -1,5 +1,6 @@
 """The commands `train`, `evaluate`, `predict` and `models`."""
 
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ from typer import Option
 import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.data.files import data_files, fingerprint, read, shown_name
+from possibleworlds.data.files import count_lines, data_files, fingerprint, read, shown_name
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError, install_command
 from possibleworlds.models.registry import entries, names
@@ -158,8 +159,6 @@ def evaluate(
         possibleworlds evaluate --endpoint http://127.0.0.1:8000/v1 --model NAME data/test_exam.txt
     """
     if endpoint:
-        from possibleworlds.cli.integrations import evaluate_endpoint
-
         files = data_files([Path(run), *(paths or [])])
         results = evaluate_endpoint(files, endpoint, model, folder, concurrency)
         print_evaluations(results, certify, as_json)
@@ -190,6 +189,36 @@ def evaluate(
         raise typer.Exit(130) from None
     if not as_json:
         print_evaluations(results)
+
+
+def evaluate_endpoint(
+    files: list[Path], url: str, model: str, folder: Path | None, concurrency: int
+) -> dict[Path, Evaluation]:
+    """Evaluate a language model at a chat endpoint, into a folder that `report` reads as a run.
+
+    Replies that the folder already contains are not requested again.
+    """
+    from possibleworlds.integrations.chat import Endpoint, ReplyCache, evaluate_file
+
+    endpoint = Endpoint(url, model, concurrency=concurrency)
+    endpoint.validate()
+    run = folder or Path("runs") / re.sub(r"^\.+|[^\w.-]+", "-", model)  # never ".."
+    names = console.short_names(files)
+    advice = f"the replies are in {run}; the same command continues"
+    evaluations, results = {}, []
+    with console.stoppable(advice) as stop, Bars() as bars:
+        cache = ReplyCache(run / "replies.jsonl")
+        for file in files:
+            advance = bars.counter(names[file], count_lines(file))
+            evaluations[file], result = evaluate_file(endpoint, file, run, cache, advance, stop)
+            results.append(result)
+    unreadable = sum(result.unreadable for result in results)
+    prompts = sum(result.prompt_tokens for result in results)
+    replies = sum(result.completion_tokens for result in results)
+    log(f"{unreadable:,} replies could not be read, and count as wrong")
+    log(f"{prompts:,} tokens of prompts, {replies:,} of replies")
+    log(f"kept in {run}; `possibleworlds report` treats it like a run")
+    return evaluations
 
 
 def announce(name: str, pairs: Pairs, evaluate_on: Callable[[Pairs], Evaluation]) -> None:
