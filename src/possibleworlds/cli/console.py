@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich import progress
@@ -22,6 +22,7 @@ from possibleworlds.data.files import shown_name
 from possibleworlds.errors import printable, shortened
 from possibleworlds.models.registry import names
 from possibleworlds.parallel import Stop, StopRequestedError, cores, stop_requested
+from possibleworlds.parallel.engines import EngineName
 
 # User input may contain square brackets, which rich must not read as markup.
 PLAIN: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False, "soft_wrap": True}
@@ -42,7 +43,7 @@ SearchBudget = Annotated[
 ]
 Workers = Annotated[int, Option(min=1, show_default="one per core", help="Processes to use.")]
 EngineOption = Annotated[
-    Literal["local", "ray"], Option("--engine", help="Processes on this machine, or a Ray cluster.")
+    EngineName, Option("--engine", help="Processes on this machine, or a Ray cluster.")
 ]
 Address = Annotated[str | None, Option(help="Address of a Ray cluster on other machines.")]
 Trust = Annotated[

@@ -13,7 +13,7 @@ from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.data import files, splits, statistics
 from possibleworlds.data.files import count_lines, data_files, read_watched, shown_name
-from possibleworlds.data.generation import Prune
+from possibleworlds.data.generation import FreeMethod, Prune
 from possibleworlds.data.plots import check_drawable, plot_distributions
 from possibleworlds.data.statistics import FileStatistics, SplitStatistics
 from possibleworlds.data.verify import CHECKS, FileProblem
@@ -62,7 +62,7 @@ def generate(
     ] = None,
     rows: Annotated[str | None, Option(help="Training rows, such as 20k; default 100k.")] = None,
     method: Annotated[
-        Literal["fourtuples", "naive", "mutated", "giant", "sat"] | None,
+        FreeMethod | None,
         Option(
             help="How pairs are made; default fourtuples. giant: mutated, 26 variables, 40-60 "
             "operators; sat: random 3-CNF premises, 20 variables."
@@ -261,7 +261,7 @@ def print_biases(described: FileStatistics) -> None:
     lines = []
     for name, sides in described.features.items():
         cells = []
-        for side in ("A", "B"):
+        for side in statistics.SIDES:
             if feature := sides.get(side):
                 cells += [f"{mean:.2f}" for mean in feature.means]
                 cells += [f"{feature.chi_squared:.1f}", f"{feature.degrees_of_freedom}"]

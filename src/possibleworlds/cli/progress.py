@@ -25,7 +25,7 @@ from possibleworlds.experiments.presets import Preset
 from possibleworlds.experiments.reproduce import Reproduction
 from possibleworlds.experiments.scheduler import Scheduler, TimeLeft
 from possibleworlds.experiments.sweep import Search, read_searches
-from possibleworlds.experiments.trials import Result, TrialProgress, running_trials
+from possibleworlds.experiments.trials import TRIALS, Result, TrialProgress, running_trials
 from possibleworlds.paper import SPLITS
 from possibleworlds.parallel import Stop
 from possibleworlds.parallel.engines import Engine, LocalEngine
@@ -185,7 +185,7 @@ def show_status(folder: Path, as_json: bool) -> None:
     console.out.print(status_table(searches, None))
     for search in searches:
         if best := search.selection():
-            where = Path(folder.resolve().name, "trials", best.trial)
+            where = Path(folder.resolve().name, TRIALS, best.trial)
             console.out.print(f"{search.model}: {percent(best.validation)} validation, {where}")
 
 
