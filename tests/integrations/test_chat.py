@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from possibleworlds.cli import app
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.integrations import chat
@@ -336,3 +338,12 @@ def test_an_endpoint_is_evaluated_without_torch(tmp_path: Path) -> None:
         "replies.jsonl",
         "run.json",
     }
+
+
+@pytest.mark.parametrize("option", [["--certify"], ["--worlds", "8"], ["--budget", "100"]])
+def test_options_of_worlds_do_not_apply_to_an_endpoint(tmp_path: Path, option: list[str]) -> None:
+    (tmp_path / "data.txt").write_text("p,p,1,1,1,1\n")
+    result = CliRunner().invoke(
+        app, ["evaluate", str(tmp_path / "data.txt"), "--endpoint", "http://x/v1", *option]
+    )
+    assert "a language model has no worlds" in str(result.exception)

@@ -159,9 +159,11 @@ def evaluate(
         possibleworlds evaluate --endpoint http://127.0.0.1:8000/v1 --model NAME data/test_exam.txt
     """
     if endpoint:
+        if certify or any(option is not None for option in (worlds, steps, budget)):
+            raise UserError("a language model has no worlds, so --endpoint excludes their options")
         files = data_files([Path(run), *(paths or [])])
         results = evaluate_endpoint(files, endpoint, model, folder, concurrency)
-        print_evaluations(results, certify, as_json)
+        print_evaluations(results, as_json=as_json)
         return
     if not paths:
         raise UserError("no data files to evaluate on")
@@ -305,11 +307,12 @@ def predict(
 
     from possibleworlds.training.batches import Dataset, row_log_probabilities
     from possibleworlds.training.certificate import certify as find_countermodels
+    from possibleworlds.training.loop import single_thread
 
     for file in data_files(paths):
         data, model = Dataset(read(file)), network.model
         answers: list[dict[str, Any]]
-        with Bars() as bars:
+        with single_thread(), Bars() as bars:
             advance = bars.counter(shown_name(file), len(data))
             if certify:
                 countermodels = find_countermodels(model, data, progress=advance, options=options)
