@@ -81,16 +81,16 @@ class Material:
         self.one_sided = runs.grouped(run for run in self.runs if run.side != "both")
 
     @cached_property
-    def common_data(self) -> str:
+    def common_data(self) -> frozenset[tuple[str, str]]:
         """The training data that most of the selected groups share."""
-        most_common = Counter(group.data_key for group in self.groups).most_common(1)
-        return most_common[0][0] if most_common else ""
+        most_common = Counter(group.first.data for group in self.groups).most_common(1)
+        return most_common[0][0] if most_common else frozenset()
 
     @cached_property
     def one_per_network(self) -> list[RunGroup]:
         """One group for each network, trained on the most common data where possible."""
         kept: dict[str, RunGroup] = {}
-        for group in sorted(self.groups, key=lambda group: group.data_key != self.common_data):
+        for group in sorted(self.groups, key=lambda group: group.first.data != self.common_data):
             kept.setdefault(group.model, group)
         return [group for group in self.groups if group in kept.values()]
 
@@ -123,13 +123,13 @@ class Material:
         groups = [*self.groups, *self.worlds_series, *compared, *self.one_sided]
         return list({run.path: run for group in groups for run in group.runs}.values())
 
-    def folder_of(self, run: Run) -> DataFolder | None:
-        """Find the folder of the data that a run was trained on."""
-        return next((f for f in self.folders if f.fingerprint == run.record.data), None)
+    def folder_of(self, data: frozenset[tuple[str, str]]) -> DataFolder | None:
+        """Find the folder that holds certain training data."""
+        return next((f for f in self.folders if f.fingerprint.items() == data), None)
 
     def data_name(self, run: Run) -> str:
         """Describe the training data of a run by folder and method, or by fingerprint."""
-        if folder := self.folder_of(run):
+        if folder := self.folder_of(run.data):
             method = METHOD_NAMES.get(folder.method, folder.method)
             return f"{folder.name} ({method})" if method else folder.name
         return f"data {next(iter(run.record.data.values()), 'unknown')[:8]}"
@@ -142,9 +142,10 @@ def find_data(folders: Sequence[Path], data: Sequence[Path]) -> list[DataFolder]
             raise UserError(f"{folder}: not a folder")
     next_to_runs = [path for folder in folders for path in runs.folders_with(folder, MANIFEST)]
     distinct = {path.resolve(): path for path in (*next_to_runs, *data)}
-    manifests = [read_manifest(p) if (p / MANIFEST).exists() else {} for p in distinct.values()]
-    pairs = zip(distinct.values(), manifests, strict=True)
-    return [DataFolder(path, data_files([path]), manifest) for path, manifest in pairs]
+    return [
+        DataFolder(p, data_files([p]), read_manifest(p) if (p / MANIFEST).exists() else {})
+        for p in distinct.values()
+    ]
 
 
 def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:

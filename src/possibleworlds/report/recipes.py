@@ -37,7 +37,7 @@ def recipe(run: Run, material: Material) -> dict[str, Any]:
 
 def train_command(run: Run, material: Material) -> str:
     """Write the command that repeats the training of a run."""
-    folder = material.folder_of(run)
+    folder = material.folder_of(run.data)
     data = str(folder.path) if folder else "DATA"
     command = ["possibleworlds", "train", run.record.model, "--data", data, "--out", "RUN"]
     for name, value in changed_settings(run).items():

@@ -40,7 +40,7 @@ def pending_evaluations(material: Material) -> list[EvaluationTask]:
         by_worlds = of_splits(["validate", *worlds.SAMPLED_SPLITS], files)
         needed += [([material.possibleworldnet], by_worlds, count) for count in WORLDS]
     for group in material.one_sided:
-        if folder := material.folder_of(group.first):
+        if folder := material.folder_of(group.first.data):
             needed.append(([group], of_splits(["test_easy"], folder.files), None))
     pending = [
         task

@@ -5,12 +5,12 @@ sweep, only those that it has selected appear in the results.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, TypeVar
 
 from possibleworlds.errors import UserError
 from possibleworlds.experiments.selection import rank_settings
@@ -24,6 +24,8 @@ from possibleworlds.training.evaluation import interval
 from possibleworlds.training.evaluations import Evaluations, read_evaluations
 
 POSSIBLEWORLDNET = "possibleworldnet"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,11 @@ class Run:
         """The side of a pair that the network sees: both, left or right."""
         return str(self.settings.get("side", "both"))
 
+    @property
+    def data(self) -> frozenset[tuple[str, str]]:
+        """The training data: the names of its files, each with its SHA-256."""
+        return frozenset(self.record.data.items())
+
     def identity(self, without: str = "") -> str:
         """Serialise all that determines the result except the seed, and without one setting."""
         settings = {name: value for name, value in self.settings.items() if name != without}
@@ -93,11 +100,6 @@ class RunGroup:
     def model(self) -> str:
         """The name of the network."""
         return self.first.record.model
-
-    @property
-    def data_key(self) -> str:
-        """The training data as a string, for comparison."""
-        return json.dumps(self.first.record.data, sort_keys=True)
 
     @property
     def seeds(self) -> list[int]:
@@ -199,6 +201,14 @@ def settings_of(record: RunRecord, path: Path) -> dict[str, Any]:
     return settings
 
 
+def partitioned(items: Iterable[T], key: Callable[[T], object]) -> list[list[T]]:
+    """Collect the items that share a key, in the order of their first appearance."""
+    parts: dict[object, list[T]] = {}
+    for item in items:
+        parts.setdefault(key(item), []).append(item)
+    return list(parts.values())
+
+
 def grouped(runs: Iterable[Run]) -> list[RunGroup]:
     """Group runs that differ only in the seed, one run for each seed."""
     groups: dict[str, dict[int, Run]] = {}
@@ -209,23 +219,17 @@ def grouped(runs: Iterable[Run]) -> list[RunGroup]:
 
 def select(runs: Iterable[Run]) -> list[RunGroup]:
     """Select the best settings for each network and training data (experiments/selection.py)."""
-    candidates: dict[tuple[str, str], list[RunGroup]] = {}
-    for group in grouped(run for run in runs if run.selected and run.side == "both"):
-        candidates.setdefault((group.model, group.data_key), []).append(group)
+    groups = grouped(run for run in runs if run.selected and run.side == "both")
     return [
-        groups[rank_settings({i: g.validation.values for i, g in enumerate(groups)})[0]]
-        for groups in candidates.values()
+        same[rank_settings({i: group.validation.values for i, group in enumerate(same)})[0]]
+        for same in partitioned(groups, lambda group: (group.model, group.first.data))
     ]
 
 
 def series(runs: Iterable[Run], setting: str) -> list[list[RunGroup]]:
     """Collect groups that differ only in one setting, sorted by it."""
-    collected: dict[str, list[RunGroup]] = {}
-    for group in grouped(runs):
-        collected.setdefault(group.first.identity(without=setting), []).append(group)
-    return [
-        sorted(groups, key=lambda g: g.first.settings[setting]) for groups in collected.values()
-    ]
+    collected = partitioned(grouped(runs), lambda group: group.first.identity(without=setting))
+    return [sorted(groups, key=lambda group: group.first.settings[setting]) for groups in collected]
 
 
 def best_validation(groups: Iterable[RunGroup]) -> float:
@@ -235,12 +239,10 @@ def best_validation(groups: Iterable[RunGroup]) -> float:
 
 def permutation_pairs(runs: Iterable[Run]) -> list[list[RunGroup]]:
     """Find, for each network, two groups that differ only in symbol permutation."""
-    best: dict[str, list[RunGroup]] = {}
-    for pair in series((run for run in runs if run.side == "both"), "permute_symbols"):
-        kept = best.get(pair[0].model, [])
-        if len(pair) == 2 and (not kept or best_validation(pair) > best_validation(kept)):
-            best[pair[0].model] = pair
-    return list(best.values())
+    compared = series((run for run in runs if run.side == "both"), "permute_symbols")
+    pairs = [groups for groups in compared if len(groups) == 2]
+    by_network = partitioned(pairs, lambda pair: pair[0].model)
+    return [max(of_network, key=best_validation) for of_network in by_network]
 
 
 def worlds_series(runs: Iterable[Run]) -> list[RunGroup]:

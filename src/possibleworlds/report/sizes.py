@@ -8,7 +8,7 @@ from possibleworlds.report.cells import as_cell, best_of_columns, network_cell, 
 from possibleworlds.report.figures import Point, by_family, linear_axis, network_line
 from possibleworlds.report.material import TESTS, Material
 from possibleworlds.report.page import Cell, Part, Picture, Table, code, text
-from possibleworlds.report.runs import RunGroup
+from possibleworlds.report.runs import RunGroup, partitioned
 from possibleworlds.training.evaluation import interval
 
 BIN_WIDTHS = {"variables": 5, "operators": 10}
@@ -72,10 +72,8 @@ def join_bins(bins: Sequence[SizeBin]) -> SizeBin:
 
 def merge_bins(bins: Iterable[SizeBin], width: int = 1) -> list[SizeBin]:
     """Merge the bins that begin in the same range of sizes of this width."""
-    ranges: dict[int, list[SizeBin]] = {}
-    for part in bins:
-        ranges.setdefault(part.low // width, []).append(part)
-    return [join_bins(ranges[start]) for start in sorted(ranges)]
+    in_order = sorted(bins, key=lambda part: part.low // width)
+    return [join_bins(parts) for parts in partitioned(in_order, lambda part: part.low // width)]
 
 
 def merge_small_bins(bins: Iterable[SizeBin]) -> list[SizeBin]:
@@ -95,58 +93,42 @@ def size_section(rows: Sequence[SizeRow], material: Material) -> list[Part]:
         return [text("no sizes", command=code(material.evaluate_command))]
     source = Counter(row.source for row in rows).most_common(1)[0][0]
     rows = [row for row in rows if row.source == source]
-    largest = largest_in_training(material)
-    note = " Shaded: the sizes of training data." if largest else ""
-    parts: list[Part] = []
-    for size in BIN_WIDTHS:
-        caption = f"Accuracy in percent by {size} of a pair, all test sets of {source} together."
-        drawings = draw_sizes(rows, size, largest.get(size))
-        parts.append(Picture(f"by-{size}", caption + note, drawings))
-    return parts + [size_table(rows, size) for size in BIN_WIDTHS]
+    folder = material.folder_of(material.common_data)
+    largest: dict[str, int] = {}
+    if folder and folder.train:
+        # The formulas of a pair share their variables, but not their operators.
+        (_, variables), (_, operators) = folder.train["variables"], folder.train["operators"]
+        largest = {"variables": variables, "operators": 2 * operators}
+    pictures = [size_picture(rows, size, largest.get(size)) for size in BIN_WIDTHS]
+    return [*pictures, *(size_table(rows, size) for size in BIN_WIDTHS)]
 
 
-def largest_in_training(material: Material) -> dict[str, int]:
-    """Find the most variables and operators that a training pair may have, if known."""
-    for group in material.groups:
-        folder = material.folder_of(group.first)
-        if group.data_key == material.common_data and folder and folder.train:
-            # The formulas of a pair share their variables, but not their operators.
-            train = folder.train
-            return {"variables": train["variables"][1], "operators": 2 * train["operators"][1]}
-    return {}
+def size_picture(rows: Sequence[SizeRow], size: str, largest: int | None) -> Picture:
+    """Draw accuracy by the size of a pair, with the sizes of the training data shaded."""
+    lines = []
+    for row in rows:
+        points = []
+        for part in merge_small_bins(row.bins[size]):
+            middle, label = (part.low + part.high) / 2, f"{part.label} {size}"
+            bounds = interval(round(part.accuracy * part.rows), part.rows)
+            note = f" of {part.rows:,} pairs"
+            points.append(Point(middle, label, part.accuracy, bounds, note))
+        lines += [network_line(row.model, points)] if points else []
+    xs = [point.x for line in lines for point in line.points]
+    x_axis = linear_axis(f"{size} of a pair", min(xs, default=0), max(xs, default=1))
+    of = f"by {size} of a pair, all test sets of {rows[0].source} together"
+    shaded = " Shaded: the sizes of training data." if largest else ""
+    caption = f"Accuracy in percent {of}.{shaded}"
+    return Picture(f"by-{size}", caption, by_family(lines, x_axis, largest))
 
 
 def size_table(rows: Sequence[SizeRow], size: str) -> Table:
     """Show one row for each network and one column for each range of sizes."""
-    by_label = [
-        {
-            part.label: part
-            for part in merge_small_bins(merge_bins(row.bins[size], BIN_WIDTHS[size]))
-        }
-        for row in rows
-    ]
-    columns = {label: part for bins in by_label for label, part in bins.items()}
-    columns = dict(sorted(columns.items(), key=lambda item: item[1].low))
-    cells = [[as_cell(b[x].accuracy if x in b else None) for x in columns] for b in by_label]
+    bins = [merge_small_bins(merge_bins(row.bins[size], BIN_WIDTHS[size])) for row in rows]
+    ranges = {part.label: part for parts in bins for part in parts}.values()
+    columns = sorted(ranges, key=lambda part: part.low)
+    accuracies = [{part.label: part.accuracy for part in parts} for parts in bins]
+    cells = [[as_cell(of.get(column.label)) for column in columns] for of in accuracies]
     with_bold = zip(rows, best_of_columns(cells), strict=True)
-    lines = [[network_cell(row.model), *line] for row, line in with_bold]
-    headers = [Cell(label, details=(f"{part.rows:,} pairs",)) for label, part in columns.items()]
-    return table([size, *headers], lines)
-
-
-def draw_sizes(rows: Sequence[SizeRow], size: str, largest: int | None) -> list[str]:
-    """Draw accuracy by the size of a pair, with the sizes of the training data shaded."""
-
-    def point(part: SizeBin) -> Point:
-        bounds = interval(round(part.accuracy * part.rows), part.rows)
-        middle, label = (part.low + part.high) / 2, f"{part.label} {size}"
-        return Point(middle, label, part.accuracy, bounds, f" of {part.rows:,} pairs")
-
-    lines = [
-        network_line(row.model, [point(part) for part in merge_small_bins(row.bins[size])])
-        for row in rows
-        if row.bins[size]
-    ]
-    xs = [point.x for line in lines for point in line.points]
-    x_axis = linear_axis(f"{size} of a pair", min(xs, default=0), max(xs, default=1))
-    return by_family(lines, x_axis, largest)
+    headers = [Cell(part.label, details=(f"{part.rows:,} pairs",)) for part in columns]
+    return table([size, *headers], [[network_cell(row.model), *line] for row, line in with_bold])
