@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,40 +18,25 @@ TESTS = tuple(name for name in SPLITS if name != "validate")
 METHOD_NAMES = {"fourtuples": "4-tuples"}
 
 
-@dataclass(frozen=True)
 class DataFolder:
     """A folder of data files."""
 
-    path: Path
-    files: list[Path]
-    manifest: dict[str, Any]
-    """The content of dataset.json; empty if there is none."""
-
-    @cached_property
-    def fingerprint(self) -> dict[str, str]:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.resolve().name
+        self.files = data_files([path])
+        self.splits = [file for file in self.files if file.stem in SPLITS]
+        self.fingerprint = {f.name: digest(f) for f in self.files if f.name in TRAINING_FILES}
         """The SHA-256 of the training and validation files."""
-        return {path.name: digest(path) for path in self.files if path.name in TRAINING_FILES}
-
-    @property
-    def splits(self) -> list[Path]:
-        """The files of the paper's validation and test splits."""
-        return [file for file in self.files if file.stem in SPLITS]
-
-    @property
-    def train(self) -> dict[str, Any]:
+        self.manifest = read_manifest(path) if (path / MANIFEST).exists() else {}
+        """The content of dataset.json; empty if there is none."""
+        settings = self.manifest.get("settings", [])
+        self.train: dict[str, Any] = next(
+            (split for split in settings if split["name"] == "train"), {}
+        )
         """The settings of the training data; empty if unknown."""
-        splits = self.manifest.get("settings", [])
-        return next((split for split in splits if split["name"] == "train"), {})
-
-    @property
-    def method(self) -> str:
+        self.method = str(self.train.get("method", ""))
         """The method that generated the training data; empty if unknown."""
-        return str(self.train.get("method", ""))
-
-    @property
-    def name(self) -> str:
-        """The name of the data set, which is that of its folder."""
-        return self.path.resolve().name
 
 
 @dataclass(frozen=True)
@@ -72,6 +56,17 @@ class Material:
     def __init__(self, request: ReportRequest) -> None:
         self.request = request
         self.folders = find_data(request.folders, request.data)
+        requested = {path.resolve() for path in request.data}
+        self.test_folders = [
+            folder
+            for folder in self.folders
+            if folder.method != "naive"
+            and (folder.path.resolve() in requested or any(f.stem in TESTS for f in folder.files))
+        ]
+        """The data to evaluate on: requested folders, and unbiased test sets next to the runs."""
+        data = "" if self.test_folders else " --data DATA"
+        self.evaluate_command = f"{request.command}{data} --evaluate"
+        """The command that runs the missing evaluations."""
         finished, self.unfinished = runs.find_runs(request.folders)
         digests = digests_of(self.test_folders)
         self.runs = [without_outdated(run, digests) for run in finished]
@@ -79,42 +74,19 @@ class Material:
         self.permutation_pairs = runs.permutation_pairs(self.runs)
         self.worlds_series = runs.worlds_series(self.runs)
         self.one_sided = runs.grouped(run for run in self.runs if run.side != "both")
-
-    @cached_property
-    def common_data(self) -> frozenset[tuple[str, str]]:
-        """The training data that most of the selected groups share."""
         most_common = Counter(group.first.data for group in self.groups).most_common(1)
-        return most_common[0][0] if most_common else frozenset()
-
-    @cached_property
-    def one_per_network(self) -> list[RunGroup]:
+        self.common_data = most_common[0][0] if most_common else frozenset()
+        """The training data that most of the selected groups share."""
+        self.one_per_network = [
+            next((group for group in groups if group.first.data == self.common_data), groups[0])
+            for groups in runs.partitioned(self.groups, lambda group: group.model)
+        ]
         """One group for each network, trained on the most common data where possible."""
-        kept: dict[str, RunGroup] = {}
-        for group in sorted(self.groups, key=lambda group: group.first.data != self.common_data):
-            kept.setdefault(group.model, group)
-        return [group for group in self.groups if group in kept.values()]
 
     @property
     def possibleworldnet(self) -> RunGroup | None:
         """The selected PossibleWorldNet."""
         return next((g for g in self.one_per_network if g.model == POSSIBLEWORLDNET), None)
-
-    @cached_property
-    def test_folders(self) -> list[DataFolder]:
-        """The data to evaluate on: requested folders, and unbiased test sets next to the runs."""
-        requested = {path.resolve() for path in self.request.data}
-        return [
-            folder
-            for folder in self.folders
-            if folder.method != "naive"
-            and (folder.path.resolve() in requested or any(f.stem in TESTS for f in folder.files))
-        ]
-
-    @property
-    def evaluate_command(self) -> str:
-        """The command that runs the missing evaluations."""
-        data = "" if self.test_folders else " --data DATA"
-        return f"{self.request.command}{data} --evaluate"
 
     @property
     def used(self) -> list[Run]:
@@ -142,10 +114,7 @@ def find_data(folders: Sequence[Path], data: Sequence[Path]) -> list[DataFolder]
             raise UserError(f"{folder}: not a folder")
     next_to_runs = [path for folder in folders for path in runs.folders_with(folder, MANIFEST)]
     distinct = {path.resolve(): path for path in (*next_to_runs, *data)}
-    return [
-        DataFolder(p, data_files([p]), read_manifest(p) if (p / MANIFEST).exists() else {})
-        for p in distinct.values()
-    ]
+    return [DataFolder(path) for path in distinct.values()]
 
 
 def digests_of(folders: Iterable[DataFolder]) -> dict[str, str]:

@@ -85,31 +85,24 @@ class Run:
         return json.dumps([self.record.model, settings, self.record.data], sort_keys=True)
 
 
-@dataclass(frozen=True)
 class RunGroup:
     """Runs that differ only in the seed."""
 
-    runs: list[Run]
-
-    @property
-    def first(self) -> Run:
+    def __init__(self, runs: list[Run]) -> None:
+        self.runs = runs
+        self.first = runs[0]
         """The run to read what all runs have in common from."""
-        return self.runs[0]
-
-    @property
-    def model(self) -> str:
-        """The name of the network."""
-        return self.first.record.model
-
-    @property
-    def seeds(self) -> list[int]:
-        """The seeds of the runs."""
-        return [run.record.seed for run in self.runs]
-
-    @property
-    def validation(self) -> SeedMean:
+        self.model = self.first.record.model
+        self.seeds = [run.record.seed for run in runs]
+        self.validation = self.metric("validation")
         """The validation accuracy in training, at the step whose weights were kept."""
-        return self.metric("validation")
+
+    @property
+    def paper(self) -> dict[str, float]:
+        """The paper's accuracy on each split; empty if it does not have the network."""
+        entry = registry.entries().get(self.model)
+        percentages = entry.published if entry else {}
+        return {split: percent / 100 for split, percent in percentages.items()}
 
     def metric(self, name: str) -> SeedMean:
         """Average a training metric over seeds."""
