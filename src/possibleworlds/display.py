@@ -1,4 +1,4 @@
-"""Output for notebooks and terminals: tables of results, and a progress bar for long work."""
+"""Output for notebooks and terminals: times, tables of results, and a progress bar."""
 
 import sys
 import time
@@ -10,6 +10,14 @@ BAR_AFTER = 1.0
 """Seconds of work before a progress bar appears: short calls stay silent."""
 BAR_INTERVAL = 0.1
 """Seconds between two updates of a bar, each of which costs more than a row of work."""
+
+
+def duration(seconds: float) -> str:
+    """Format a time in hours, minutes or seconds."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def html_table(rows: Sequence[Mapping[str, object]]) -> str:

@@ -22,7 +22,8 @@ from possibleworlds.paper import TABLE_2
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.parallel.engines import LocalEngine
 from possibleworlds.report.material import Material, ReportRequest
-from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
+from possibleworlds.report.report import pending_evaluations, write_report
+from possibleworlds.training.evaluations import evaluate_tasks
 from tests.conftest import started, wait_for_file
 from tests.experiments.conftest import command
 

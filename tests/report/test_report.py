@@ -32,7 +32,7 @@ from possibleworlds.report import page as pages
 from possibleworlds.report import runs as report_runs
 from possibleworlds.report.cells import table
 from possibleworlds.report.material import Material, ReportRequest
-from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
+from possibleworlds.report.report import pending_evaluations, write_report
 from possibleworlds.report.results import ResultRow, result_row, results_table
 from possibleworlds.report.runs import CurvePoint, Run, find_runs, select
 from possibleworlds.report.sizes import SizeBin
@@ -41,6 +41,7 @@ from possibleworlds.training.checkpoint import RUN_FORMAT
 from possibleworlds.training.evaluations import (
     digest,
     evaluate_into,
+    evaluate_tasks,
     pending_tasks,
     read_evaluations,
 )

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars
+from possibleworlds.display import duration
 from possibleworlds.errors import UserError, printable
 from possibleworlds.experiments import sweep
 from possibleworlds.experiments.grid import SearchPlan, SearchRequest
@@ -31,9 +32,10 @@ from possibleworlds.parallel import Stop
 from possibleworlds.parallel.engines import Engine, LocalEngine
 from possibleworlds.playground.page import save
 from possibleworlds.report.material import Material, ReportRequest
-from possibleworlds.report.page import PLAYGROUND, duration
-from possibleworlds.report.report import evaluate_tasks, pending_evaluations, write_report
+from possibleworlds.report.page import PLAYGROUND
+from possibleworlds.report.report import pending_evaluations, write_report
 from possibleworlds.storage import exclusive_folder, read_json
+from possibleworlds.training.evaluations import evaluate_tasks
 
 BEST_TRIALS = 3
 """How many finished trials of each network the live table shows."""

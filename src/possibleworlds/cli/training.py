@@ -18,9 +18,9 @@ from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
 from possibleworlds.data.files import count_lines, data_files, fingerprint, read, shown_name
 from possibleworlds.data.pairs import Pairs
+from possibleworlds.display import duration
 from possibleworlds.errors import UserError, install_command
 from possibleworlds.models.registry import entries, names
-from possibleworlds.report.page import duration
 from possibleworlds.storage import read_json, sha256
 from possibleworlds.training.checkpoint import RUN, SHIPPED, find_run, read_run
 from possibleworlds.training.evaluation import Bin, Evaluation

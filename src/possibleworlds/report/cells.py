@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from possibleworlds.display import duration
 from possibleworlds.report.figures import family_of
-from possibleworlds.report.page import Cell, Table, duration
+from possibleworlds.report.page import Cell, Table
 from possibleworlds.report.runs import SeedMean
 
 

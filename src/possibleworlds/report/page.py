@@ -121,14 +121,6 @@ def listed(texts: Sequence[str]) -> str:
     return " and ".join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])
 
 
-def duration(seconds: float) -> str:
-    """Format a time in hours, minutes or seconds."""
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.1f} {unit}"
-    return f"{seconds:.0f} s"
-
-
 def signed_points(difference: float) -> str:
     """Format a difference of two accuracies, in percentage points."""
     return f"{100 * difference:+.1f}".replace("-", "−")

@@ -8,9 +8,10 @@ from typing import Any
 
 import possibleworlds
 from possibleworlds.data.splits import PRESETS
+from possibleworlds.display import duration
 from possibleworlds.models.registry import names, resolve
 from possibleworlds.report.material import DataFolder, Material
-from possibleworlds.report.page import Code, Part, code, duration, text
+from possibleworlds.report.page import Code, Part, code, text
 from possibleworlds.report.runs import Run
 from possibleworlds.training.evaluations import digest, evaluation_key, split_key
 from possibleworlds.training.settings import RunSettings

@@ -1,24 +1,21 @@
 """Compute the numbers of a report, compose its sections, and write it to files."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
-
-import torch
 
 import possibleworlds
 from possibleworlds.data.statistics import FileStatistics, as_json
 from possibleworlds.errors import UserError
 from possibleworlds.models.registry import names
 from possibleworlds.paper import WORLDS
-from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.report import comparisons, datasets, recipes, results, sizes, summary, worlds
 from possibleworlds.report.material import Material, ReportRequest
 from possibleworlds.report.page import Picture, Sections, to_html, to_markdown
 from possibleworlds.report.runs import RunGroup
 from possibleworlds.storage import write_text
-from possibleworlds.training.evaluations import EvaluationTask, evaluate_task, pending_tasks, store
+from possibleworlds.training.evaluations import EvaluationTask, pending_tasks
 
 TITLE = "Can neural networks understand logical entailment?"
 PAGE = "report.html"
@@ -50,25 +47,6 @@ def pending_evaluations(material: Material) -> list[EvaluationTask]:
         for task in pending_tasks(run.path, evaluated_on, count)
     ]
     return list(dict.fromkeys(pending))
-
-
-def evaluate_and_store(task: EvaluationTask) -> None:
-    """Evaluate a run on a file, in a worker process."""
-    torch.set_num_threads(1)  # more threads gain nothing on batches this small
-    store(task, evaluate_task(task))
-
-
-def evaluate_tasks(
-    tasks: Sequence[EvaluationTask],
-    workers: int,
-    stop: Callable[[], bool],
-    progress: Callable[[int], None],
-) -> None:
-    """Evaluate runs in parallel, and store each result as soon as it is there."""
-    for done, _ in enumerate(ordered_map(evaluate_and_store, tasks, workers), 1):
-        progress(done)
-        if stop():
-            raise StopRequestedError
 
 
 def write_report(request: ReportRequest, out: Path, log: Callable[[str], None]) -> Path:

@@ -5,7 +5,7 @@ A key is FOLDER/FILE, such as "data/test_easy"; it ends in "@64" if the network 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from possibleworlds.data.files import read
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.models.settings import LARGEST
+from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.records import Range, from_json
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
 from possibleworlds.training.checkpoint import load_model
@@ -141,3 +142,24 @@ def evaluate_into(run: Path, files: Sequence[Path], worlds: int | None = None) -
     for task in pending_tasks(run, files, worlds):
         store(task, evaluate_task(task))
     return read_evaluations(run)
+
+
+def evaluate_and_store(task: EvaluationTask) -> None:
+    """Evaluate a run on a file, in a worker process."""
+    import torch
+
+    torch.set_num_threads(1)  # more threads gain nothing on batches this small
+    store(task, evaluate_task(task))
+
+
+def evaluate_tasks(
+    tasks: Sequence[EvaluationTask],
+    workers: int,
+    stop: Callable[[], bool],
+    progress: Callable[[int], None],
+) -> None:
+    """Evaluate runs in parallel, and store each result as soon as it is there."""
+    for done, _ in enumerate(ordered_map(evaluate_and_store, tasks, workers), 1):
+        progress(done)
+        if stop():
+            raise StopRequestedError
