@@ -302,7 +302,8 @@ def test_an_interrupted_evaluation_goes_on(tmp_path: Path) -> None:
 
 
 def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
-    data = tmp_path / "test_easy.txt"
+    data = tmp_path / "sets" / "test_easy.txt"
+    data.parent.mkdir()
     Pairs.of(PAIRS).save(data)
     with serving(503) as server:
         command = [sys.executable, "-m", "possibleworlds", "evaluate", "--endpoint", server.url]
@@ -314,11 +315,14 @@ def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
             assert "21 tokens of prompts, 9 of replies" in done.stderr
             assert len(server.requests) == total_requests
     report = [sys.executable, "-m", "possibleworlds", "report", str(tmp_path / "lm"), "--out"]
-    done = subprocess.run([*report, str(tmp_path / "report")], capture_output=True, text=True)
+    report += [str(tmp_path / "report"), "--data", str(data.parent)]
+    done = subprocess.run(report, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "tiny" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     written = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
-    assert "possibleworlds evaluate --endpoint URL --model tiny" in written
+    assert "\npossibleworlds evaluate --endpoint URL --model tiny sets/test_easy.txt\n" in written
+    (row,) = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))["results"]
+    assert row["trained_on"] == "data unknown"  # not the folder, which has no training data either
     assert "possibleworlds train tiny" not in written
     bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
     assert bad.returncode == 2

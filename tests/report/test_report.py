@@ -304,6 +304,7 @@ def test_worlds_without_learning_curves(tmp_path: Path) -> None:
         (run / "metrics.jsonl").write_text("")
     page = write_report(request(tmp_path), tmp_path / "out", silent)
     assert "| 16 |  | 70.0 |  | 30 s |" in page.with_suffix(".md").read_text()
+    assert not [*page.parent.glob("**/worlds*.svg")]  # there is nothing to draw
 
 
 def test_sizes_are_pooled_by_rows(tmp_path: Path) -> None:

@@ -96,8 +96,8 @@ class Material:
         return list({run.path: run for group in groups for run in group.runs}.values())
 
     def folder_of(self, data: frozenset[tuple[str, str]]) -> DataFolder | None:
-        """Find the folder that holds certain training data."""
-        return next((f for f in self.folders if f.fingerprint.items() == data), None)
+        """Find the folder that holds certain training data, which may be unknown."""
+        return next((f for f in self.folders if data and f.fingerprint.items() == data), None)
 
     def data_name(self, run: Run) -> str:
         """Describe the training data of a run by folder and method, or by fingerprint."""

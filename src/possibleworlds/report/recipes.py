@@ -112,7 +112,8 @@ def repeat_section(material: Material) -> list[Part]:
         if not record.torch:  # a language model, which was not trained here
             evaluate = ["possibleworlds", "evaluate", "--endpoint", "URL", "--model", record.model]
             line = join([*evaluate, *evaluated_files(run, material.folders).get(0, [])])
-            parts.append(Code(record.model, f"# version {record.version}\n{line}"))
+            commands = by_name(f"# version {record.version}\n{line}", material.folders)
+            parts.append(Code(record.model, commands))
             continue
         lines = [
             f"# version {record.version}, torch {record.torch}, {duration(metrics['seconds'])}; "

@@ -98,14 +98,14 @@ def worlds_section(
     # Networks trained for the same time have seen different amounts of data.
     common = min((row.points[-1].step for row in rows if row.points), default=0.0)
     at_common = {row.worlds: accuracy_at(common, row.points) for row in rows}
-    if rows:
+    if drawing := draw_training(rows):
         caption = "Validation error against training steps, by the number of worlds."
-        parts.append(Picture("worlds", caption, draw_training(rows)))
-    if rows or on_validation:
-        equal = {worlds: value for worlds, value in at_common.items() if value is not None}
+        parts.append(Picture("worlds", caption, drawing))
+    equal = {worlds: value for worlds, value in at_common.items() if value is not None}
+    if drawing := draw_evaluation(equal, on_validation):
         caption = "Accuracy on validation data by worlds in evaluation"
         caption += f"; dashed: trained with as many, after {common:,.0f} steps." if equal else "."
-        parts.append(Picture("worlds-evaluation", caption, draw_evaluation(equal, on_validation)))
+        parts.append(Picture("worlds-evaluation", caption, drawing))
     if rows:
         columns = ["worlds", f"after {common:,.0f} steps", "at the best step", "steps", "training"]
         steps = [round(row.points[-1].step) if row.points else None for row in rows]
