@@ -67,6 +67,21 @@ def test_an_answer_that_cannot_be_written_is_not_taken_for_no() -> None:
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="streams are closed by a POSIX shell")
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("entails 'p & q' q >&-", 0, ""),
+        ("entails p q >&-", 1, ""),
+        ("label - <&-", 2, "error: -: an empty file\n"),
+    ],
+)
+def test_a_closed_stream_does_not_change_the_answer(command: str, code: int, message: str) -> None:
+    shell = ["sh", "-c", f'"$0" -m possibleworlds {command}', sys.executable]
+    done = subprocess.run(shell, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (code, message)
+
+
 def test_entails_with_premises_json_and_solver() -> None:
     both = ("--premise", "rain -> wet", "--premise", "rain")
     done = run("entails", "wet", *both, "--json", "--solver", "glucose4")

@@ -296,3 +296,31 @@ def test_a_download_is_not_written_through_a_symlink(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"x\.txt\.download: "):
         fetch((tmp_path / "source" / "x.txt").as_uri(), part, lambda *_: None)
     assert (tmp_path / "theirs").read_text() == "precious"
+
+
+def test_a_symlink_to_itself_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    command = [sys.executable, "-m", "possibleworlds", "verify", str(tmp_path / "loop")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_weights_and_worlds_of_a_stranger_are_checked(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    copy = pretrained_copy(Path("possibleworldnet"), tmp_path)
+    assert copy
+    run = json.loads((copy / "run.json").read_text("utf-8"))
+    weights = copy / run["weights"]
+    tensors = load_file(weights)
+    next(iter(tensors.values())).view(-1)[0] = torch.nan
+    save_file(tensors, weights)
+    with pytest.raises(UserError, match="weights that are not numbers"):
+        pw.load(copy)
+    run["settings"]["worlds"] = 10**9
+    (copy / "run.json").write_text(json.dumps(run))
+    with pytest.raises(UserError, match="cannot have worlds=1000000000"):
+        pw.load(copy)

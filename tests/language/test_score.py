@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from possibleworlds.errors import UserError
 from possibleworlds.language import Item, Wording, replies, score, tasks
 from possibleworlds.language.item import conjunction
-from possibleworlds.logic import Formula, entails, parse
+from possibleworlds.logic import Formula, entails, equivalent, parse
 
 DECISIONS = list(tasks("decide", size=8, seed=0))
 YES, NO = (next(item for item in DECISIONS if item.label is label) for label in (True, False))
@@ -115,6 +115,12 @@ SAYS_NOTHING = [
     "Answer:",
     "Answer: yes or no",
     "Answer: yes\nNo wait, no.",
+    "Answer: yes. That's false.",
+    "Answer: yes. It's not.",
+    "Answer: yes\nBut it does not.",
+    "Answer: yes\nMy final decision is no",
+    "Answer: yes\nNOT!",
+    "Answer: yes, the conclusion can be false while the premise is true",
     "Answer: yes\n\nActually, it does not follow.",
     "It is not the case that it doesn't follow.",
     "I do not know whether it follows.",
@@ -312,6 +318,8 @@ def refuting(item: Item, assignment: dict[str, bool]) -> bool:
 FORMATS = [
     lambda a: "Answer: " + ", ".join(f"{v} = {str(x).lower()}" for v, x in a.items()),
     lambda a: "Answer:\n" + "\n".join(f"- **{v}**: {'T' if x else 'F'}" for v, x in a.items()),
+    lambda a: "Answer: " + ", ".join(f"{v} = {'T' if x else 'F'}" for v, x in a.items()),
+    lambda a: "Answer: " + " and ".join(f"{v}={'t' if x else 'f'}" for v, x in a.items()),
     lambda a: "Take " + ", ".join(f"{v}={int(x)}" for v, x in a.items()),
     lambda a: '{"answer": {' + ", ".join(f'"{v}": {str(x).lower()}' for v, x in a.items()) + "}}",
     lambda a: r"\boxed{" + r",\ ".join(f"{v}=\\text{{{x}}}" for v, x in a.items()) + "}",
@@ -339,6 +347,19 @@ def test_assignments_are_evaluated(written: object) -> None:
         for assignment in assignments(item)[:16]:
             verdict = score(written(assignment), item).verdict  # type: ignore[operator]
             assert verdict == ("right" if refuting(item, assignment) else "wrong")
+
+
+@pytest.mark.parametrize("written", FORMATS)
+@pytest.mark.parametrize("names", [("t", "p"), ("p", "t"), ("t", "f"), ("f", "t")])
+def test_values_are_told_from_variables_called_t_and_f(
+    written: object, names: tuple[str, str]
+) -> None:
+    first, second = map(Formula.variable, names)
+    for premise in (first & second, ~first & ~second, first & ~second):
+        item = Item("refute", (premise,), ~premise, False, 0, Wording(), "", "")
+        for assignment in assignments(item):
+            verdict = score(written(assignment), item).verdict  # type: ignore[operator]
+            assert verdict == ("right" if refuting(item, assignment) else "wrong"), written
 
 
 def test_none_is_right_only_where_there_is_none() -> None:
@@ -453,6 +474,9 @@ def test_assignments_as_chat_models_write_them(reply: str) -> None:
         '{"answer": {"p": true, "q": true, "q": false}}',
         "Answer:\n| p | q | p ∨ q |\n|---|---|---|\n| T | F | T |",
         "Answer:\n| p | q |\n|---|---|\n| T | F |\n| F | F |",
+        "Answer: p = 10, q = 0",
+        "Answer: p = ~~false~~ true, q = false",
+        "Answer: p = true, q = false\n\nBut in fact there is no such case.",
     ],
 )
 def test_values_that_say_something_else_are_no_assignment(reply: str) -> None:
@@ -502,7 +526,7 @@ def test_a_conclusion_scores_just_where_it_follows(item: Item, other: Item) -> N
     reply = other.answer
     conclusion = other.wording.read(reply)
     follows = entails(conjunction(item.premises), conclusion)
-    new = conclusion not in item.premises
+    new = not any(equivalent(conclusion, premise) for premise in item.premises)
     expected = "right" if follows and new else "wrong"
     assert score(f"Answer: {reply}", item).verdict == expected
 
@@ -523,7 +547,9 @@ def test_what_is_no_conclusion() -> None:
         ("Answer: p ∧ q ∧ r, which does not follow", "unreadable"),
         ("Answer: p ∧ q ∧ r (follows? no)", "unreadable"),
         ("Answer: r", "wrong"),  # too few operators
-        ("Answer: q -> r", "wrong"),  # a premise
+        ("Answer: q -> r", "wrong"),  # a premise, which has too few operators as well
+        ("Answer: ~~(p & q)", "wrong"),  # equivalent to a premise
+        ("Answer: (q -> r) & (q -> r)", "wrong"),
         ("Answer: p | ~p | q", "wrong"),  # a tautology
         ("Answer: p & ~r & q", "wrong"),  # does not follow
         ("Answer: follows", "wrong"),  # a variable of that name, with no operator

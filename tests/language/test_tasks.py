@@ -114,3 +114,8 @@ def test_a_countermodel_in_the_answer_is_one() -> None:
         assert item.conclusion
         assignment = countermodel(conjunction(item.premises), item.conclusion)
         assert (item.answer == "none") == (assignment is None)
+
+
+def test_conclusions_that_cannot_be_long_enough_are_an_error() -> None:
+    with pytest.raises(UserError, match="there are only 0 such items, not 5"):
+        tasks("conclude", size=5, operators=(1, 6), min_operators=10)

@@ -75,3 +75,18 @@ def test_too_many_nested_equivalences_are_refused_not_attempted() -> None:
 
 def test_arity_covers_the_operators() -> None:
     assert ARITY == {"~": 1, "&": 2, "|": 2, ">": 2, "=": 2}
+
+
+def test_what_is_no_formula() -> None:
+    p = Formula.variable("p")
+    for call in (
+        lambda: Formula(["p", "q", "&"]),  # type: ignore[arg-type]
+        lambda: Formula("pq&"),  # type: ignore[arg-type]
+        lambda: Formula.variable("1"),
+        lambda: p.rename({"p": "0"}),
+        lambda: p.iff("q"),  # type: ignore[arg-type]
+        lambda: p.evaluate({"p": "false"}),  # type: ignore[dict-item]
+        lambda: p.evaluate({"p": 2}),  # type: ignore[dict-item]
+    ):
+        with pytest.raises(UserError):
+            call()

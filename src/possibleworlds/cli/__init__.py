@@ -59,7 +59,9 @@ def main() -> None:
         fail(f"{error.filename or 'standard output'}: {error.strerror}")
     except (MemoryError, OverflowError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # of torch
-            raise
+            if "Symlink loop" not in str(error):  # of Path.resolve before Python 3.13
+                raise
+            fail(str(error))
         fail("not enough memory for that")
 
 

@@ -72,7 +72,7 @@ REASON_AFTER = re.compile(
 )
 """The start of a reason for an assignment."""
 NONE = re.compile(
-    rf"""(?:
+    rf"""(?:(?:but|in\s+fact)[,\s]+)*(?:
       none(?:\s+exists?)? | null | n/?a(?!\w) | impossible | it\s+is\s+impossible
     | (?:there\s+(?:is|are|exists?)\s+)?no\s+(?:such\s+)?(?:possible\s+|refuting\s+)?{CASE}
       (?:\s+(?:is\s+possible|can\s+be\s+found)|{REFUTING})
@@ -101,7 +101,9 @@ class Values:
 def patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Compile patterns for values of these names, and for a single name."""
     name = "|".join(re.escape(n).replace(r"\ ", r"\s+") for n in sorted(names, key=len)[::-1])
-    several = rf"(?:{name})(?:{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+|=\s*){OPEN}(?:{name})(?!\w))*"
+    # In "p = T, t = F", T is a value, even if there is a variable t.
+    joint = rf"{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+|=\s*(?!{OPEN}{VALUE})){OPEN}"
+    several = rf"(?:{name})(?:{joint}(?:{name})(?!\w))*"
     values = re.compile(
         rf"\b(?P<any>(?:for\s+)?any\s+(?:value\s+of\s+)?{several})(?!\w|{CLOSE}{ASSIGN})|"
         rf"(?P<negated>[¬~!]\s*)?(?<![\w\\])(?P<names>{several})(?:"
@@ -139,6 +141,7 @@ def read_values(text: str, item: Item) -> Values:
         bool(mark and BETWEEN.match(rest))
         and bool(BEFORE.match(before) or states(before))
         and not DENIAL.search(before)
+        and not re.search(rf"(?:{one.pattern}){CLOSE}\s*:?=", before, re.IGNORECASE)
     )
     return Values(assignment, stated, contradictory)
 

@@ -25,6 +25,7 @@ from possibleworlds.language.problems import (
 )
 from possibleworlds.language.prompts import explain, make_item
 from possibleworlds.language.wording import Style, Vocabulary, Wording
+from possibleworlds.logic.entailment import equivalent
 
 LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
     {"variables": (1, 2), "operators": (0, 2)},
@@ -39,6 +40,8 @@ LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
 """A curriculum: sizes from a first exercise to those of the paper's test (hard)."""
 MAX_ITEMS = 10_000_000
 """The largest size of a sequence, which is kept in memory."""
+FRUITLESS_PROBLEMS = 10_000
+"""After so many problems without an item, as if conclusions cannot be that long, there are none."""
 RANGES = {
     "premises": (1, 10),
     "shots": (0, 16),
@@ -97,14 +100,20 @@ class TaskSettings:
     def problems(self) -> Iterator[Problem]:
         """Generate problems with these settings."""
         generated = problems(self.source, self.variables, self.operators, self.premises, self.seed)
-        if self.kind != "conclude":
-            return generated
+        fruitless = 0
+        for problem in generated:
+            if self.kind != "conclude" or self.is_answer(problem):
+                fruitless = 0
+                yield problem
+            elif (fruitless := fruitless + 1) == FRUITLESS_PROBLEMS:
+                return
+
+    def is_answer(self, problem: Problem) -> bool:
+        """Whether the conclusion of a problem is one that a model may state."""
         return (
-            problem
-            for problem in generated
-            if problem.label
+            problem.label
             and problem.conclusion.operators >= self.min_operators
-            and problem.conclusion not in problem.premises
+            and not any(equivalent(problem.conclusion, premise) for premise in problem.premises)
         )
 
     def item(self, problem: Problem, rng: np.random.Generator) -> Item:

@@ -101,7 +101,10 @@ CASE_IN_POINT = re.compile(
 CONTRARY = {
     True: re.compile(
         rf"{NEGATION}\s+(?:\w+\s+)?(?:follow|entail|hold|imply)|\bnot\s+(?:\w+\s+)?(?:valid|entailed)|"
-        rf"\binvalid|⊭|\brefute[sd]?\b|\b(?:an?|the|one)\s+{COUNTERMODEL}|\bno\b\s*[.,!;:]",
+        rf"\binvalid|⊭|\brefute[sd]?\b|\b(?:an?|the|one)\s+{COUNTERMODEL}|\bno\b\s*[.,!;:]|"
+        r"(?:\A|[.!\n])\s*(?:but\s+)?(?:(?:that|this|it)(?:'s|\s+is)\s+(?:false|not)|not|"
+        r"it\s+does\s+not|it\s+doesn't)[\s.!]*(?:\Z|\n)|"
+        r"(?:\A|[.!,;\n])\s*(?:but\s+)?the\s+conclusion\s+can\s+(?:still\s+)?be\s+false\b",
         re.IGNORECASE,
     ),
     False: re.compile(
@@ -116,7 +119,9 @@ NO_COUNTERMODEL = re.compile(rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CAS
 OFFER = re.compile(r"(?:\A|(?<=[.!\n]))[^.!?\n]*\?\s*\Z")
 """A closing question, such as whether to explain more."""
 VERDICT = re.compile(
-    r"\A\W*(?:final|verdict|result|decision|conclusion)\b[^:\n]{0,20}:", re.IGNORECASE
+    r"\A\W*(?:(?:final|verdict|result|decision|conclusion)\b[^:\n]{0,20}:|"
+    r"(?:(?:so|my|the|final)\s+)*(?:verdict|decision)\s+is\b)",
+    re.IGNORECASE,
 )
 OPENING = re.compile(
     r"\A([^\n]+)\n\s*\W*((?:explanation|reason(?:s|ing)?|proof|justification|because|here's\s+why|"

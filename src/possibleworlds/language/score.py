@@ -37,7 +37,7 @@ from possibleworlds.language.replies import (
     spoken,
     states,
 )
-from possibleworlds.logic.entailment import entails
+from possibleworlds.logic.entailment import entails, equivalent
 from possibleworlds.logic.formula import Formula, conjunction
 
 Verdict = Literal["right", "wrong", "unreadable"]
@@ -198,7 +198,7 @@ def read_conclusion(text: str, item: Item) -> Formula | None:
 
 
 def score_conclusion(reply: str, item: Item) -> Score:
-    """Score a conclusion: long enough, no premise, no tautology, and entailed by the premises."""
+    """Score a conclusion: long enough, entailed, no tautology, and not only a premise again."""
     reply = spoken(reply)
     answer = marked_answer(reply, paragraph=False) or end_of(reply, paragraph=False)
     text = answer.text
@@ -215,8 +215,8 @@ def score_conclusion(reply: str, item: Item) -> Score:
     said = str(conclusion)
     if conclusion.operators < item.min_operators:
         return Score("wrong", said, f"fewer than {item.min_operators} operators")
-    if conclusion in item.premises:
-        return Score("wrong", said, "it is one of the premises")
+    if any(equivalent(conclusion, premise) for premise in item.premises):
+        return Score("wrong", said, "it is equivalent to a premise")
     if entails(Formula(("1",)), conclusion):
         return Score("wrong", said, "a tautology")
     if not entails(conjunction(item.premises), conclusion):

@@ -40,6 +40,8 @@ class Formula:
     rpn: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rpn, tuple):
+            raise UserError(f"a formula is made from a tuple of symbols, not {quoted(self.rpn)}")
         waiting = 0
         for symbol in self.rpn:
             waiting -= ARITY.get(symbol, 0)
@@ -55,6 +57,8 @@ class Formula:
     @classmethod
     def variable(cls, name: str) -> "Formula":
         """Make a formula that is a single variable."""
+        if name in CONSTANTS:
+            raise UserError(f"not the name of a variable: {quoted(name)}")
         return cls((name,))
 
     def __invert__(self) -> "Formula":
@@ -78,6 +82,8 @@ class Formula:
 
     def iff(self, other: "Formula") -> "Formula":
         """Equivalence: p ↔ q."""
+        if not isinstance(other, Formula):
+            raise UserError(f"not a formula, but text: {quoted(other)}; parse(...) reads it")
         return Formula((*self.rpn, *other.rpn, IFF))
 
     def __str__(self) -> str:
@@ -138,10 +144,15 @@ class Formula:
         """
         from possibleworlds.logic.truth import evaluate_bits
 
+        for variable, value in assignment.items():
+            if value not in (True, False):
+                raise UserError(f"{variable} is true or false, not {quoted(value)}")
         return evaluate_bits(self.rpn, {v: int(x) for v, x in assignment.items()}, 1) == 1
 
     def rename(self, names: Mapping[str, str]) -> "Formula":
         """Replace variables by other variables."""
+        if any(name in CONSTANTS for name in names.values()):
+            raise UserError("a variable cannot be renamed to a constant")
         return Formula(tuple(names.get(s, s) if s not in ARITY else s for s in self.rpn))
 
     def basic(self) -> "Formula":

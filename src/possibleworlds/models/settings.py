@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 
 MAX_LAYERS = 1000
 """Layers are built one by one, so many more would take too long."""
+MAX_WORLDS = 1_000_000
+"""Each pair is evaluated in all worlds at once, so many more would take too much memory."""
 LARGEST = 2**62
 """The largest value of any other integer setting that PyTorch accepts."""
+MAXIMA = {"layers": MAX_LAYERS, "worlds": MAX_WORLDS}
+"""The largest values of settings, by the last word of their names."""
 
 
 def check_kinds(settings: Any, owner: str) -> None:
@@ -41,7 +45,7 @@ def make_settings(model: "type[Model]", values: dict[str, Any]) -> Any:
     check_kinds(settings, model.__name__)
     for name, value in vars(settings).items():
         is_integer = isinstance(value, int) and not isinstance(value, bool)
-        maximum = MAX_LAYERS if name.endswith("layers") else LARGEST
+        maximum = MAXIMA.get(name.rpartition("_")[2], LARGEST)
         if is_integer and not (0 if name in model.may_be_zero else 1) <= value <= maximum:
             raise UserError(f"{model.__name__} cannot have {name}={quoted(value)}")
     return settings

@@ -333,5 +333,7 @@ def load_model(
         problem = f"{folder / RUN} has settings that make no network"
         raise UserError(f"{problem}: {reason(error)}") from None
     check_fit(model, tensors, path)
+    if not all(tensor.isfinite().all() for tensor in tensors.values()):
+        raise UserError(f"{path} has weights that are not numbers")
     model.load_state_dict(tensors, strict=False)
     return model.eval()
