@@ -124,7 +124,7 @@ def read_pairs(path: Path) -> Iterator[Pair]:
 
 
 def read_watched(path: Path, advance: Callable[[int], None]) -> Iterator[Pair]:
-    """Do the same, and report every few rows how many further ones were read."""
+    """Read the pairs of a data file, and report every few rows how many more were read."""
     rows = 0
     for pair in read_pairs(path):
         yield pair

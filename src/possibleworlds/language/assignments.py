@@ -98,8 +98,8 @@ class Values:
 
 
 @lru_cache(maxsize=256)
-def patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compile patterns for values of these names, and for a single name."""
+def patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Compile patterns for values of these names, for a single name, and for "p =" whatever."""
     name = "|".join(re.escape(n).replace(r"\ ", r"\s+") for n in sorted(names, key=len)[::-1])
     # In "p = T, t = F", T is a value, even if there is a variable t.
     joint = rf"{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+|=\s*(?!{OPEN}{VALUE})){OPEN}"
@@ -112,13 +112,18 @@ def patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
         rf"|\s+(?:[–—-]\s+)?\(?(?P<listed>{VALUE}){IN_A_LIST})",
         re.IGNORECASE | re.MULTILINE,
     )
-    return values, re.compile(rf"(?<!\w)(?:{name})(?!\w)", re.IGNORECASE)
+    one = rf"(?<!\w)(?:{name})(?!\w)"
+    return (
+        values,
+        re.compile(one, re.IGNORECASE),
+        re.compile(rf"{one}{CLOSE}\s*:?=", re.IGNORECASE),
+    )
 
 
 def read_values(text: str, item: Item) -> Values:
     """Read the truth values that a text gives to the variables of an item."""
     names = {item.wording.name(v).lower(): v for v in item.variables}
-    pattern, one = patterns(tuple(names))
+    pattern, one, assigned = patterns(tuple(names))
     assignment: dict[str, bool] = {}
     contradictory = False
     for match in pattern.finditer(text):
@@ -141,14 +146,14 @@ def read_values(text: str, item: Item) -> Values:
         bool(mark and BETWEEN.match(rest))
         and bool(BEFORE.match(before) or states(before))
         and not DENIAL.search(before)
-        and not re.search(rf"(?:{one.pattern}){CLOSE}\s*:?=", before, re.IGNORECASE)
+        and not assigned.search(before)
     )
     return Values(assignment, stated, contradictory)
 
 
 def split_reason(text: str, item: Item) -> tuple[str, str]:
     """Split a text at the start of a reason after its first value."""
-    pattern, _ = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
+    pattern, _, _ = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
     first = pattern.search(text)
     reason = first and REASON_AFTER.search(text, first.end())
     return (text[: reason.start()], text[reason.start() :]) if reason else (text, "")
@@ -156,7 +161,7 @@ def split_reason(text: str, item: Item) -> tuple[str, str]:
 
 def read_assignment(text: str, after: str, item: Item) -> Values:
     """Read the assignment of an answer, from its first line if it is complete there."""
-    _, one = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
+    _, one, _ = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
     text = without_tables(plain(text)).strip()
     first, _, others = text.partition("\n")
     listing, reason = split_reason(first, item)
