@@ -49,6 +49,22 @@ def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(model.summary and model.citation for model in pw.models())
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    one, four, rows = np.int64(1), np.int32(4), np.int64(40)
+    pairs = pw.generate(rows, variables=(one, four), operators=np.array([1, 4]), seed=one)
+    assert pairs == pw.generate(40, variables=(1, 4), operators=(1, 4), seed=1)
+    assert next(pw.stream(variables=four, seed=one)) == next(pw.stream(variables=4, seed=1))
+    settings: dict[str, Any] = {"variables": four, "seed": one, "shots": one}
+    items = pw.tasks("refute", size=four, **settings)
+    assert items[one] == pw.tasks("refute", size=4, variables=4, seed=1, shots=1)[1]
+    assert len(pw.tasks(level=one, size=four)) == 4
+    result = pw.train("mlp-bow", pairs, epochs=one, seed=one, batch_size=four)
+    assert (
+        result.metrics.validation
+        == pw.train("mlp-bow", pairs, epochs=1, seed=1, batch_size=4).metrics.validation
+    )
+
+
 def test_nothing_of_torch_before_it_is_needed() -> None:
     code = (
         "import sys, possibleworlds as pw; pw.entails('p', 'q'); pw.countermodel('p', 'q');"

@@ -61,9 +61,21 @@ def check_argument(name: str, value: Any, kind: Any) -> None:
     Traceback (most recent call last):
     possibleworlds.errors.UserError: seed must be a whole number, not 'a'
     """
-    if hasattr(value, "item") and not isinstance(value, type):  # a number of numpy
-        value = value.item()
+    value = plain(value)
     from_json(list(value) if isinstance(value, tuple) else value, kind, name)
+
+
+def plain(value: Any) -> Any:
+    """Convert numbers and arrays of numpy, also within a tuple or list, to those of Python.
+
+    >>> import numpy as np
+    >>> plain(np.int64(8)), plain((np.int8(1), 10)), plain(np.array([1, 10]))
+    (8, (1, 10), [1, 10])
+    """
+    if isinstance(value, tuple | list):
+        return type(value)(map(plain, value))
+    is_numpy = hasattr(value, "tolist") and not isinstance(value, type)
+    return value.tolist() if is_numpy else value
 
 
 def _build(value: Any, kind: Any, where: str, place: str) -> Any:

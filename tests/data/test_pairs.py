@@ -34,6 +34,8 @@ def test_pairs_are_a_sequence(rows: list[Pair]) -> None:
     assert pairs == Pairs.of(rows)
     assert list(pairs[1:3]) == rows[1:3]
     assert list(pairs[::-1]) == rows[::-1]
+    assert list(pairs[[*range(len(rows))][::2]]) == rows[::2]
+    assert list(pairs[pairs.label == 0]) == [row for row in rows if not row.label]
     if rows:
         assert pairs[-1] == rows[-1]
         assert isinstance(pairs[0].label, bool)

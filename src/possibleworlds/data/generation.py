@@ -348,6 +348,7 @@ def as_bounds(bounds: Bounds | int | None, default: Bounds) -> Bounds:
     """
     if bounds is None:
         return default
+    bounds = records.plain(bounds)
     return (bounds, bounds) if isinstance(bounds, int) else bounds
 
 
@@ -368,11 +369,11 @@ def free_split(
     split = replace(
         kind,
         name=name,
-        rows=rows,
+        rows=records.plain(rows),
         variables=as_bounds(variables, kind.variables),
         operators=as_bounds(operators, kind.operators),
         exact_variables=exact_variables,
-        clauses=clauses,
+        clauses=records.plain(clauses),
     )
     split.validate()
     return split

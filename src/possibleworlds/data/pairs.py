@@ -13,6 +13,8 @@ from possibleworlds.logic.alphabet import N_OPERATORS, SYMBOLS, decode, encode
 from possibleworlds.logic.formula import Formula
 
 SHOWN_IN_NOTEBOOK = 10
+Rows = slice | list[int] | NDArray[np.integer] | NDArray[np.bool_]
+"""Selects several pairs."""
 
 
 class Pair(NamedTuple):
@@ -49,6 +51,11 @@ class Pairs(Sequence[Pair]):
     ([0, 1], [1, 0], [0, 3, 4])
     >>> pairs[1]
     Pair(a='q', b='pq&', label=False)
+
+    Slices, lists of numbers, and arrays of numbers or booleans select several pairs:
+
+    >>> pairs[:1] == pairs[[0]] == pairs[pairs.label == 1]
+    True
     """
 
     code: NDArray[np.uint8]
@@ -76,12 +83,11 @@ class Pairs(Sequence[Pair]):
     @overload
     def __getitem__(self, index: int) -> Pair: ...
     @overload
-    def __getitem__(self, index: slice) -> "Pairs": ...
-    def __getitem__(self, index: int | slice) -> "Pair | Pairs":
-        if isinstance(index, slice):
-            rows = self.left[index], self.right[index], self.label[index]
-            return Pairs(self.code, self.offsets, *rows)
+    def __getitem__(self, index: Rows) -> "Pairs": ...
+    def __getitem__(self, index: int | Rows) -> "Pair | Pairs":
         left, right, label = self.left[index], self.right[index], self.label[index]
+        if isinstance(label, np.ndarray):
+            return Pairs(self.code, self.offsets, left, right, label)
         return Pair(self.rpn(left), self.rpn(right), bool(label))
 
     def __eq__(self, other: object) -> bool:

@@ -26,6 +26,7 @@ from possibleworlds.language.problems import (
 from possibleworlds.language.prompts import explain, make_item
 from possibleworlds.language.wording import Style, Vocabulary, Wording
 from possibleworlds.logic.entailment import equivalent
+from possibleworlds.records import plain
 
 LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
     {"variables": (1, 2), "operators": (0, 2)},
@@ -129,6 +130,7 @@ def tasks(
     `settings` are the fields of `TaskSettings`; `level` sets variables and operators by the
     curriculum `LEVELS`.
     """
+    level, size = plain(level), plain(size)
     if level is not None:
         if not isinstance(level, int) or not 0 <= level < len(LEVELS):
             raise UserError(f"level must be within 0 to {len(LEVELS) - 1}, not {quoted(level)}")
@@ -138,7 +140,8 @@ def tasks(
         if name not in known:
             raise UserError(f"no setting {quoted(name)}; there are {', '.join(known)}")
         if name in ("variables", "operators"):
-            settings[name] = as_bounds(value, getattr(TaskSettings, name))
+            value = as_bounds(value, getattr(TaskSettings, name))
+        settings[name] = plain(value)
     return Tasks(TaskSettings(kind, **settings), size)
 
 

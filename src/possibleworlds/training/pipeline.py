@@ -20,6 +20,7 @@ from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models import Model
 from possibleworlds.models.registry import entries, resolve
 from possibleworlds.parallel import StopRequestedError, stop_requested
+from possibleworlds.records import plain
 from possibleworlds.storage import exclusive_folder, is_temporary
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import (
@@ -191,7 +192,9 @@ def train(
     **settings: Any,
 ) -> TrainingResult:
     """Train a network on pairs (see `possibleworlds.train`)."""
-    values = dict(settings) | ({} if epochs is None else {"epochs": epochs})
+    if epochs is not None:
+        settings["epochs"] = epochs
+    values, seed = {name: plain(value) for name, value in settings.items()}, plain(seed)
     check_length(values)
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= 2**62:
         raise UserError(f"seed must be a whole number from 0 to 2**62, not {quoted(seed)}")
@@ -247,13 +250,7 @@ def training_data(train: PairsLike, validate: PairsLike | None) -> Path | Traini
     held_out = torch.arange(len(pairs)).numpy() // unit % HELD_OUT == HELD_OUT - 1
     if not held_out.any():
         raise UserError(f"{len(pairs)} rows are too few to hold some out; give validate=")
-    return TrainingData(select_rows(pairs, ~held_out), select_rows(pairs, held_out))
-
-
-def select_rows(pairs: Pairs, rows: Any) -> Pairs:
-    """Select the pairs where a mask is true."""
-    columns = pairs.left[rows], pairs.right[rows], pairs.label[rows]
-    return Pairs(pairs.code, pairs.offsets, *columns)
+    return TrainingData(pairs[~held_out], pairs[held_out])
 
 
 def as_pairs(value: PairsLike, name: str) -> Pairs:
