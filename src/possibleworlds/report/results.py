@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from possibleworlds.data.files import read_pairs
 from possibleworlds.data.pairs import Pair
-from possibleworlds.models.registry import entries
 from possibleworlds.paper import SPLITS
 from possibleworlds.report.cells import as_cell, best_of_columns, network_cell, table, time_cell
 from possibleworlds.report.material import Material
@@ -38,15 +37,13 @@ class ResultRow:
 
 def result_row(group: RunGroup, material: Material) -> ResultRow:
     """Summarise a group of runs, with the paper's accuracy."""
-    entry = entries().get(group.model)
-    paper = {s: percent / 100 for s, percent in entry.published.items()} if entry else None
     return ResultRow(
         model=group.model,
         trained_on=material.data_name(group.first),
         seeds=group.seeds,
         validation=group.validation,
         accuracy=group.accuracy_by_source,
-        paper=paper or None,
+        paper=group.paper or None,
         parameters=int(group.metric("parameters").mean),
         seconds=group.metric("seconds"),
         pairs_per_second=group.metric("pairs_per_second"),
