@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from possibleworlds.errors import UserError
 from possibleworlds.language import Item, Wording, replies, score, tasks
-from possibleworlds.language.item import conjunction
-from possibleworlds.logic import Formula, entails, equivalent, parse
+from possibleworlds.language.item import Kind, conjunction
+from possibleworlds.logic import Formula, entails, parse
 
 DECISIONS = list(tasks("decide", size=8, seed=0))
 YES, NO = (next(item for item in DECISIONS if item.label is label) for label in (True, False))
@@ -526,16 +526,26 @@ def test_a_conclusion_scores_just_where_it_follows(item: Item, other: Item) -> N
     reply = other.answer
     conclusion = other.wording.read(reply)
     follows = entails(conjunction(item.premises), conclusion)
-    new = not any(equivalent(conclusion, premise) for premise in item.premises)
-    expected = "right" if follows and new else "wrong"
+    alone = any(entails(premise, conclusion) for premise in item.premises)
+    known = set(conclusion.variables) <= set(item.variables)
+    expected = "right" if follows and not alone and known else "wrong"
     assert score(f"Answer: {reply}", item).verdict == expected
 
 
 def test_what_is_no_conclusion() -> None:
     item = Item("conclude", (parse("p & q"), parse("q -> r")), None, True, 2, Wording(), "", "")
     for reply, verdict in (
-        ("Answer: p & r | s", "right"),
-        ("Therefore, (p ∧ r) ∨ s.", "right"),
+        ("Answer: p & r | r", "right"),
+        ("Therefore, (p ∧ r) ∨ r.", "right"),
+        ("Answer: p & r | s", "wrong"),  # a variable of its own
+        ("Answer: (p & q) | r", "wrong"),  # follows from one premise alone
+        ("Answer: (p ∧ q ∧ r) ^ p", "unreadable"),  # xor to some, conjunction to others
+        ("Answer: p ⊕ ~r", "unreadable"),
+        ("Answer: p ∧ q ∧ r, which is wrong", "unreadable"),
+        ("Answer: p ∧ q ∧ r, which is incorrect, use p ∧ ¬r instead", "unreadable"),
+        ("Answer: p ∧ q ∧ r; this is wrong", "unreadable"),
+        ("Answer: p ∧ q ∧ r. This is a mistake.", "unreadable"),
+        ("Answer: (p & q) & r\nor p & ~r & q", "unreadable"),
         (r"\boxed{p \wedge (q \wedge r)}", "right"),
         (r"\boxed{\text{p ∧ q ∧ r}}", "right"),
         (r"Answer: \(p \land q \land r\)", "right"),
@@ -585,3 +595,212 @@ def test_many_objects_in_a_reply_are_not_decoded_again_for_each_answer(
     monkeypatch.setattr(replies, "DECODER", Decoder())
     assert score('"answer":{' * 2000, YES).verdict == "unreadable"
     assert len(starts) == len(set(starts)) <= replies.MAX_PLACES + replies.MAX_OBJECTS
+
+
+def test_a_single_premise_may_be_weakened_but_not_repeated() -> None:
+    item = Item("conclude", (parse("p & (q | r)"),), None, True, 2, Wording(), "", "")
+    assert score("Answer: (p & (q | r)) | q", item).verdict == "right"
+    assert score("Answer: ~~(p & (r | q))", item).verdict == "wrong"
+    assert score("Answer: p | q | ~q", item).verdict == "wrong"
+
+
+def test_conclusions_are_decided_in_time() -> None:
+    names = [f"x{i}" for i in range(40)]
+    equal = " <-> ".join(names), " <-> ".join(reversed(names))
+    assert score(f"Answer: ({equal[0]}) <-> ({equal[1]})", CONCLUSIONS[0]).verdict == "wrong"
+
+
+@pytest.mark.parametrize("kind", ["decide", "refute"])
+def test_a_repeated_prompt_with_examples_does_not_count(kind: Kind) -> None:
+    for item in tasks(kind, size=12, seed=0, shots=2):
+        assert score(item.prompt, item).verdict == "unreadable"
+        assert score(f"{item.prompt}\n\nAnswer: {item.answer}", item).verdict == "right"
+        other = {"yes": "no", "no": "yes", "none": "p = true"}.get(item.answer, "none")
+        assert score(f"{item.prompt}\n\nAnswer: {other}", item).verdict != "right"
+
+
+def test_an_answer_before_another_question_counts_only_if_that_is_a_question() -> None:
+    reread = "First attempt.\nAnswer: yes\n\nPremise: let me re-read the premise.\n\nAnswer: no"
+    assert score(reread, NO).verdict == "right"
+    assert score(reread, YES).verdict == "wrong"
+    restated = "**Answer:**\n\nPremises:\n1. p & q\nConclusion: q\n\n**Answer: yes**"
+    assert score(restated, YES).verdict == "right"
+
+
+OF_ANOTHER_QUESTION = [
+    "Is there a case where the premise is true and the conclusion is false? {}.",
+    "Is there a countermodel? **{}**",
+    "Can the conclusion be false while the premise is true?\n\n{}.",
+    "Question: is there a counterexample? Answer: {}",
+    "Is there a countermodel? The answer is {}.",
+    "Is the argument invalid? {}.",
+    "Invalid: {}",
+    "1. yes\n2. {}",
+    "It would be wrong to say\nAnswer: {}",
+    "Don't say:\nAnswer: {}",
+    "The following is false:\n**{}**",
+    'It would be wrong to return {{"answer": "{}"}}',
+    "It would be wrong to return {{'answer': '{}'}}",
+    'Not {{"answer": "{}"}}',
+    'The required format is {{"answer": "{}"}}',
+    'If it followed, I would print {{"answer": "{}"}}',
+    "The claim I reject, " + "p and q and " * 200 + ", is as follows, the answer is {}",
+    "Answer: {}\n" + "answer " * 250,
+]
+
+
+@pytest.mark.parametrize("reply", OF_ANOTHER_QUESTION)
+@pytest.mark.parametrize("word", ["yes", "no"])
+def test_a_word_that_does_not_answer_the_question_does_not_score(reply: str, word: str) -> None:
+    for item in (YES, NO):
+        assert score(reply.format(word), item).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Let me check each row.\n\n1. p = T\n   - Premise: True\n   - Conclusion: True\n"
+        "2. p = F\n   - Premise: False\n   - Conclusion: False",
+        "p = T, q = T. Premise: T, Conclusion: **False**",
+        "I check the rows.\nConclusion: true",
+        "I check the rows.\nThe conclusion is **false**",
+        "We compute p → q under p = T, q = F.\nT → F = F, so false",
+        "Case 1: p is true. Then q is true, so the conclusion holds.",
+        "Case 2: p is false. Hence it follows.",
+        "When p is true, q is true, so the conclusion holds",
+        "The implication p → q holds.\nThe implication holds.",
+        "It is not true that:\nit follows",
+        "Answer: yes, whenever p is true",
+        "Answer: yes, as long as p is true",
+        "Answer: yes, in every case except p = q = true",
+        "Answer: yes, in all cases but one",
+        "Answer: yes, both yes and no",
+        "Answer: yes, it isn't",
+        "Answer: yes, the conclusion is false",
+        "Answer: yes, there is a case in which the premise is true and the conclusion false",
+        "Answer: yes, by assumption that p is true",
+        "Answer: yes. The conclusion may be false though the premise is true.",
+        *(f"Answer: yes\n{other}" for other in ("Corrected: no", "Edit: no", "Alternatively, no")),
+        *(f"Answer: yes\n{other}" for other in ("Ans: no", "Answer no", "Strictly speaking no")),
+        *(f"Answer: yes\n{other}" for other in ("I don't know.", "Just guessing.")),
+        "Answer: no, there is no such case",
+        "Answer: no, there is no assignment that makes the premise true and conclusion false",
+        "Answer: no, an assignment does not exist",
+        "Answer: no. In every case where the premise is true the conclusion is true.",
+        "Answer: no\nTherefore the entailment holds.",
+        "Answer: no\nHence valid.",
+        "Answer: no\nThe premise guarantees the conclusion.",
+        "No\n\nExplanation: The premise entails the conclusion",
+    ],
+)
+def test_unfinished_conditional_and_contradictory_decisions(reply: str) -> None:
+    for item in (YES, NO):
+        assert score(reply, item).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer (yes/no): {}",
+        "Does the conclusion follow? {}.",
+        "So what is the answer?\n\n**{}**",
+        "<final_answer>{}</final_answer>",
+        "[THINK]The answer is maybe.[/THINK]Answer: {}",
+        "◁think▷No.◁/think▷Answer: {}",
+        "<reasoning>The answer is no.</reasoning>\n{}",
+        "Answer: {}\N{SMILING FACE WITH SMILING EYES}",
+        "Answer: \u200b{}\u200b",
+        "Answer: {}。",
+        "Answer: „{}“",
+        r"Answer: \textrm{{{}}}",
+        "Valid: {}",
+        'Here is the JSON:\n```json\n{{"answer": "{}"}}\n```',
+    ],
+)
+def test_more_ways_to_answer(reply: str) -> None:
+    assert score(reply.format("yes"), YES).verdict == "right"
+    assert score(reply.format("no"), NO).verdict == "right"
+    assert score(reply.format("no"), YES).verdict == "wrong"
+
+
+GROUPS = [
+    "{x} and {y} are {a}, {z} is {b}",
+    "{x} and {y} are both {a}, {z} is {b}",
+    "{x} and {y} must be {a}, {z} = {b}",
+    "{z} is {b}, {x} and {y} are {a}",
+    "{x}, {y} = {a}, {z} = {b}",
+    "({x}, {y}, {z}) = ({a}, {a}, {b})",
+    "({x}, {y}) = ({a}, {a}), {z} = {b}",
+    "{x} = {a}\n\n{y} = {a}\n\n{z} = {b}",
+    "| {x} | {y} | {z} |\n|---|---|---|\n| {a} | {a} | {b} |",
+    "\n\n|   | {x} | {y} | {z} |\n|---|---|---|---|\n| 1 | {a} | {a} | {b} |",
+]
+NAMES = [("p", "q", "r"), ("p", "t", "f"), ("t", "f", "q"), ("m", "i", "t"), ("f", "p", "t")]
+
+
+@pytest.mark.parametrize("names", NAMES, ids="".join)
+@pytest.mark.parametrize("written", GROUPS)
+@pytest.mark.parametrize("values", [("true", "false"), ("false", "true"), ("T", "F"), ("0", "1")])
+def test_values_of_several_variables_at_once(
+    names: tuple[str, str, str], written: str, values: tuple[str, str]
+) -> None:
+    x, y, z = names
+    reply = "Answer: " + written.format(x=x, y=y, z=z, a=values[0], b=values[1])
+    first = values[0] in ("true", "T")
+    meant = (first, first, not first)
+    for true in product((True, False), repeat=3):
+        literals = [
+            Formula.variable(v) if is_true else ~Formula.variable(v)
+            for v, is_true in zip(names, true, strict=True)
+        ]
+        case = conjunction(literals)
+        verdict = score(reply, Item("refute", (case,), ~case, False, 0, Wording(), "", "")).verdict
+        if true != meant:
+            assert verdict != "right"
+        elif names == ("p", "q", "r") or values == ("true", "false"):
+            assert verdict == "right"
+
+
+PQR = Item("refute", (parse("p & r"),), parse("q"), False, 0, Wording(), "", "")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer: p' = true, r = true, q = false",
+        "Answer: -p = true, r = true, q = false",
+        "Answer: p = true, q = false, r = true\nBut no assignment works.",
+        "Answer: p = true, q = false, r = true\n\nThis makes the premise false.",
+        "Answer: p = true, q = false, r = true\nOr p = false, q = true, r = true",
+        "Answer: p = true, q = false, r = true\nAnswer 2: p = false, q = true, r = true",
+        "Consider p = true, q = false, r = true.\nThen the premise is false.",
+        "Answer: none, as p = true, q = false, r = true shows",
+        "Answer: none, the case p = true, q = false, r = true refutes it",
+        "Answer: none. There are many countermodels.",
+        "Answer: none; there are several such cases",
+        "Answer: none. All variables false",
+        "Answer: none\n\np = true, q = false, r = true works.",
+        "Case 1: p is true, so no such case.",
+        "Case 1: p is true, so it follows.",
+        "Suppose p = true. There is no such case.",
+    ],
+)
+def test_refutations_that_do_not_count(reply: str) -> None:
+    follows = Item("refute", (parse("p & q & r"),), parse("q"), True, 0, Wording(), "", "")
+    for item in (PQR, follows):
+        assert score(reply, item).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer: " + ", ".join(["p"] * 3_000),
+        "Answer: " + " and ".join(["p"] * 3_000),
+        "Answer: " + " = ".join(["p"] * 3_000),
+        "yes\n" + " \n" * 8_000 + "x",
+    ],
+    ids=["commas", "and", "equal", "empty lines"],
+)
+def test_a_model_in_a_loop_is_soon_scored(reply: str) -> None:
+    assert score(reply, PQR).verdict == "unreadable"
+    assert score(reply, YES).verdict == "unreadable"

@@ -10,6 +10,8 @@ from possibleworlds.language import LEVELS, Item, score, tasks
 from possibleworlds.language.item import KINDS, conjunction
 from possibleworlds.language.problems import SOURCES
 from possibleworlds.logic import Formula, countermodel, entails
+from possibleworlds.logic.alphabet import LETTERS
+from possibleworlds.logic.formula import variables_of
 
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -119,3 +121,34 @@ def test_a_countermodel_in_the_answer_is_one() -> None:
 def test_conclusions_that_cannot_be_long_enough_are_an_error() -> None:
     with pytest.raises(UserError, match="there are only 0 such items, not 5"):
         tasks("conclude", size=5, operators=(1, 6), min_operators=10)
+
+
+@pytest.mark.parametrize("premises", [1, 2])
+def test_conclusions_are_proper_and_premises_are_not_repeated(premises: int) -> None:
+    items = list(tasks("conclude", size=300, seed=1, premises=premises))
+    names = [variables_of(*(premise.rpn for premise in item.premises)) for item in items]
+    renamed = {
+        tuple(p.rename(dict(zip(of, LETTERS, strict=False))) for p in item.premises)
+        for item, of in zip(items, names, strict=True)
+    }
+    assert len(renamed) == len(items)
+    for item in items:
+        conclusion = item.wording.read(item.answer)
+        assert set(conclusion.variables) <= set(item.variables)
+        assert entails(conjunction(item.premises), conclusion)
+        assert not entails("true", conclusion)
+        if premises > 1:
+            assert not any(entails(premise, conclusion) for premise in item.premises)
+        else:
+            assert not entails(conclusion, item.premises[0])
+
+
+def test_conclusions_with_new_variables_are_no_source() -> None:
+    with pytest.raises(UserError, match="'massive' have variables of their own"):
+        tasks("conclude", source="massive")
+
+
+def test_an_item_with_a_label_in_words_is_refused() -> None:
+    values = tasks("decide", size=1)[0].to_json()
+    with pytest.raises(UserError, match="the label is true or false"):
+        Item.from_json(values | {"label": "false"})

@@ -6,8 +6,9 @@ deny values or to use them otherwise: "not p = true", "p = true is excluded", "p
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from possibleworlds.language.decisions import (
     CASE,
@@ -20,9 +21,10 @@ from possibleworlds.language.decisions import (
 )
 from possibleworlds.language.item import Item
 from possibleworlds.language.replies import RETRACTION, plain, states
+from possibleworlds.logic.alphabet import N_VARIABLES
 
 TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"
-FALSE_WORDS = r"false|f|0|\\bot|⊥|no"
+FALSE_WORDS = r"false|f|0|\\bot|⊥|no|falsch"
 VALUE = rf"(?:{TRUE_WORDS}|{FALSE_WORDS})(?!\w|\.\d|/)"
 IS_TRUE = re.compile(rf"(?:{TRUE_WORDS})\Z", re.IGNORECASE)
 EITHER = (
@@ -30,7 +32,10 @@ EITHER = (
     rf"do(?:es)?(?:\s+not|n't)\s+matter|"
     rf"(?:{TRUE_WORDS})\s*(?:or|/)\s*(?:{FALSE_WORDS}))(?!\w)"
 )
-ASSIGN = r"\s*(?::=|&?=|:|->|→|<-|←|↦|≡|\\mapsto|\bis\b|\bare\b|\bto\b|\bequals\b)\s*"
+ASSIGN = (
+    r"\s*(?::=|&?==?|:|->|→|<-|←|↦|≡|\\mapsto|\\to\b|\b(?:is|are|must\s+be|should\s+be|be|to|equals)\b"
+    r"(?:\s+(?:both|all|each))?)\s*"
+)
 CLOSE, OPEN = r"[\"'`*_$)\]]*", r"[\"'`*_$(\[]*"
 IN_A_LIST = r"\)?(?=\s*(?:[,;.)\]}]|and\b|$))"
 """What must follow a value that only a space separates from its variable."""
@@ -72,10 +77,10 @@ REASON_AFTER = re.compile(
 )
 """The start of a reason for an assignment."""
 NONE = re.compile(
-    rf"""(?:(?:but|in\s+fact)[,\s]+)*(?:
+    rf"""(?:(?:but|in\s+fact)\b[,\s]*)*(?:
       none(?:\s+exists?)? | null | n/?a(?!\w) | impossible | it\s+is\s+impossible
     | (?:there\s+(?:is|are|exists?)\s+)?no\s+(?:such\s+)?(?:possible\s+|refuting\s+)?{CASE}
-      (?:\s+(?:is\s+possible|can\s+be\s+found)|{REFUTING})
+      (?:\s+(?:is\s+possible|can\s+be\s+found|works?|does)|{REFUTING})
     | there\s+(?:is|are)\s+none
     | (?:it|the\s+conclusion|the\s+argument)\s+cannot\s+be\s+refuted
     | (?:such\s+)?(?:an?\s+|a\s+)?(?:such\s+)?{CASE}\s+(?:does\s+not|do\s+not|doesn't)\s+exist
@@ -83,7 +88,12 @@ NONE = re.compile(
     )(?![\w/'])""",
     re.IGNORECASE | re.VERBOSE,
 )
-EXISTS = re.compile(rf"\bthere\s+(?:is|exists)\s+(?:an?|one|such\s+an?)\s+{CASE}", re.IGNORECASE)
+EXISTS = re.compile(
+    rf"\bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many|such\s+an?)\s+(?:such\s+)?{CASE}|"
+    rf"\brefutes\s+it\b|\ball\s+variables\b|\b(?:shows|works)\s*[.!]?\s*(?:\Z|\n)",
+    re.IGNORECASE,
+)
+"""Statements that take back that there is none."""
 
 
 @dataclass(frozen=True)
@@ -95,44 +105,70 @@ class Values:
     """Whether the text around the values asserts them."""
     contradictory: bool = False
     """Whether a variable is given two values, or not as many values as there are variables."""
+    denied: bool = False
+    """Whether there was an assignment that the text takes back."""
+
+
+class Patterns(NamedTuple):
+    """Patterns for the names of an item's variables."""
+
+    values: re.Pattern[str]
+    """Values of one or several names."""
+    one: re.Pattern[str]
+    """A single name."""
+    assigned: re.Pattern[str]
+    """Values that `values` may have missed."""
+    negated: re.Pattern[str]
+    """A value of a negated name, such as p' or -p."""
 
 
 @lru_cache(maxsize=256)
-def patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Compile patterns for values of these names, for a single name, and for "p =" whatever."""
+def patterns(names: tuple[str, ...]) -> Patterns:
+    """Compile the patterns for these names."""
     name = "|".join(re.escape(n).replace(r"\ ", r"\s+") for n in sorted(names, key=len)[::-1])
     # In "p = T, t = F", T is a value, even if there is a variable t.
     joint = rf"{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+|=\s*(?!{OPEN}{VALUE})){OPEN}"
-    several = rf"(?:{name})(?:{joint}(?:{name})(?!\w))*"
+    others = rf"(?:{joint}(?:{name})(?!\w)){{0,{N_VARIABLES}}}"
+    several = rf"(?:{name}){others}"
+    # In "p and q are false, t and r are true", t is no value.
+    next_value = rf"\s*,\s*(?!(?:{name})(?!\w){others}{CLOSE}{ASSIGN}){VALUE}"
     values = re.compile(
         rf"\b(?P<any>(?:for\s+)?any\s+(?:value\s+of\s+)?{several})(?!\w|{CLOSE}{ASSIGN})|"
         rf"(?P<negated>[¬~!]\s*)?(?<![\w\\])(?P<names>{several})(?:"
-        rf"{CLOSE}(?:{ASSIGN}|\s+(?:can|may)\s+be\s+|\s+)(?P<either>{EITHER})|{CLOSE}{ASSIGN}{OPEN}\s*"
-        rf"(?P<values>{VALUE}(?:\s*,\s*{VALUE}(?!{CLOSE}{ASSIGN}))*)(?:\s*\((?P<again>{VALUE})\))?"
+        rf"{CLOSE}(?:{ASSIGN}|\s+(?:can|may)\s+be\s+|\s+)(?P<either>{EITHER})|"
+        rf"{CLOSE}{ASSIGN}(?P<open>{OPEN})\s*(?P<values>{VALUE}(?:{next_value})*)"
+        rf"(?P<close>\s*[)\]])?(?:\s*\((?P<again>{VALUE})\))?"
         rf"|\s+(?:[–—-]\s+)?\(?(?P<listed>{VALUE}){IN_A_LIST})",
         re.IGNORECASE | re.MULTILINE,
     )
     one = rf"(?<!\w)(?:{name})(?!\w)"
-    return (
+    negated = (
+        rf"(?<!\w)[-−](?:{name})(?={CLOSE}{ASSIGN})|(?<![\w'\"‘“])(?:{name})['′](?=\s*{ASSIGN})"
+    )
+    return Patterns(
         values,
         re.compile(one, re.IGNORECASE),
-        re.compile(rf"{one}{CLOSE}\s*:?=", re.IGNORECASE),
+        re.compile(
+            rf"{one}{CLOSE}\s*:?=|{one}[^,;.\n]{{0,30}}\b(?:true|false)\b|{negated}", re.IGNORECASE
+        ),
+        re.compile(negated, re.IGNORECASE),
     )
 
 
 def read_values(text: str, item: Item) -> Values:
     """Read the truth values that a text gives to the variables of an item."""
     names = {item.wording.name(v).lower(): v for v in item.variables}
-    pattern, one, assigned = patterns(tuple(names))
+    pattern, one, assigned, negated = patterns(tuple(names))
     assignment: dict[str, bool] = {}
-    contradictory = False
+    contradictory = bool(negated.search(text))
     for match in pattern.finditer(text):
         if match["any"] or match["either"]:
             continue
         written = one.findall(match["names"])
         values = re.findall(VALUE, match["values"] or match["listed"], re.IGNORECASE)
         repeated = len(set(written)) < len(written)
-        if match["negated"] or repeated or len(values) not in (1, len(written)):
+        cut = len(written) > 1 and "(" in (match["open"] or "") and not match["close"]
+        if match["negated"] or repeated or cut or len(values) not in (1, len(written)):
             contradictory = True
             continue
         values *= len(written) // len(values)
@@ -153,7 +189,7 @@ def read_values(text: str, item: Item) -> Values:
 
 def split_reason(text: str, item: Item) -> tuple[str, str]:
     """Split a text at the start of a reason after its first value."""
-    pattern, _, _ = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
+    pattern = patterns(tuple(item.wording.name(v).lower() for v in item.variables)).values
     first = pattern.search(text)
     reason = first and REASON_AFTER.search(text, first.end())
     return (text[: reason.start()], text[reason.start() :]) if reason else (text, "")
@@ -161,28 +197,52 @@ def split_reason(text: str, item: Item) -> tuple[str, str]:
 
 def read_assignment(text: str, after: str, item: Item) -> Values:
     """Read the assignment of an answer, from its first line if it is complete there."""
-    _, one, _ = patterns(tuple(item.wording.name(v).lower() for v in item.variables))
+    one = patterns(tuple(item.wording.name(v).lower() for v in item.variables)).one
     text = without_tables(plain(text)).strip()
+    text, after = with_blocks(text, plain(after), item)
     first, _, others = text.partition("\n")
     listing, reason = split_reason(first, item)
     values = read_values(listing, item)
     if len(values.assignment) == len(item.variables):
-        again = read_values(split_reason(others, item)[0], item)
-        if again.stated and len(again.assignment) == len(values.assignment):
-            differs = again.contradictory or again.assignment != values.assignment
-            values = Values(values.assignment, values.stated, values.contradictory or differs)
+        for line in f"{others}\n{after}".splitlines():
+            again = read_values(split_reason(line, item)[0], item)
+            is_another = (again.stated and line in others.splitlines()) or ANOTHER.match(line)
+            if is_another and len(again.assignment) == len(values.assignment):
+                differs = again.contradictory or again.assignment != values.assignment
+                values = replace(values, contradictory=values.contradictory or differs)
     else:
         listing, reason = split_reason(text, item)
         values = read_values(listing, item)
         reason, _, others = reason.strip().partition("\n")
-    reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{plain(after)}"))
+    reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{after}"))
+    said = f"{reason}\n{after}"
     denied = bool(
         DENIAL.search(CONCLUSION_IS_NOT.sub(" ", reason))
-        or FAILURE.search(reason)
-        or RETRACTION.search(f"{reason}\n{after}")
-        or says_none(after.strip().rpartition("\n")[2])
+        or FAILURE.search(said)
+        or RETRACTION.search(said)
+        or any(says_none(line) for line in after.splitlines()[:100])
     )
-    return Values({}) if (denied or not values.stated) and not values.contradictory else values
+    if (denied or not values.stated) and not values.contradictory:
+        return Values({}, denied=values.stated)
+    return values
+
+
+ANOTHER = re.compile(
+    r"\W*(?:or|alternatively|answer(?:\s+\d+)?|corrected|correction|edit|final(?:ly)?)\b",
+    re.IGNORECASE,
+)
+"""The start of a line with another answer."""
+
+
+def with_blocks(text: str, after: str, item: Item) -> tuple[str, str]:
+    """Move the blocks after an answer to it that only continue its list of values."""
+    while True:
+        block, _, rest = after.strip().partition("\n\n")
+        values = read_values(block, item)
+        complete = len(read_values(text, item).assignment) == len(item.variables)
+        if complete or not (values.stated and values.assignment) or values.contradictory:
+            return text, after
+        text, after = f"{text}\n{block}", rest
 
 
 TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
@@ -199,12 +259,12 @@ def without_tables(text: str) -> str:
 
 def table_as_list(table: str) -> str:
     """Convert a table to a list of values; return it unchanged if it has another shape."""
-    rows = [[cell.strip() for cell in row.strip(" \t|").split("|")] for row in table.splitlines()]
-    if len(rows) < 3 or any(cell.strip(" :-") for cell in rows[1]):
+    rows = [[cell.strip() for cell in row.strip()[1:-1].split("|")] for row in table.splitlines()]
+    if len(rows) < 3 or any(cell.strip(" :-") for cell in rows[1]) or len(set(map(len, rows))) > 1:
         return table
     header, body = rows[0], rows[2:]
     if len(body) == 1 and re.match(VALUE, body[0][0].strip("*_`$ "), re.IGNORECASE):
-        return ", ".join(f"{name} = {value}" for name, value in zip(header, body[0], strict=False))
+        return ", ".join(f"{name} = {value}" for name, value in zip(header, body[0], strict=True))
     if all(len(row) == 2 for row in body):
         return ", ".join(f"{name} = {value}" for name, value in body)
     return table

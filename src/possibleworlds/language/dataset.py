@@ -14,6 +14,7 @@ from typing import Any, overload
 import numpy as np
 
 from possibleworlds.data.generation import as_bounds
+from possibleworlds.data.keys import pair_key
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.language.item import KINDS, Item, Kind
 from possibleworlds.language.problems import (
@@ -22,10 +23,11 @@ from possibleworlds.language.problems import (
     Problem,
     problems,
     split_of_source,
+    why_no_conclusion,
 )
 from possibleworlds.language.prompts import explain, make_item
 from possibleworlds.language.wording import Style, Vocabulary, Wording
-from possibleworlds.logic.entailment import equivalent
+from possibleworlds.logic.formula import conjunction
 from possibleworlds.records import plain
 
 LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
@@ -41,6 +43,8 @@ LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
 """A curriculum: sizes from a first exercise to those of the paper's test (hard)."""
 MAX_ITEMS = 10_000_000
 """The largest size of a sequence, which is kept in memory."""
+NEW_VARIABLES = ("massive", "giant")
+"""Sources whose conclusions almost always have variables that the premises do not have."""
 FRUITLESS_PROBLEMS = 10_000
 """After so many problems without an item, as if conclusions cannot be that long, there are none."""
 RANGES = {
@@ -92,6 +96,8 @@ class TaskSettings:
                 f"chain_of_thought is true or false, not {quoted(self.chain_of_thought)}"
             )
         split_of_source(self.source, self.variables, self.operators).validate()
+        if self.kind == "conclude" and self.source in NEW_VARIABLES:
+            raise UserError(f"the conclusions of {self.source!r} have variables of their own")
         if self.premises > 1 and self.source != "fourtuples":
             raise UserError("several premises need the source 'fourtuples'")
         if self.premises > 1 and self.variables[1] > MAX_VARIABLES_OF_SEVERAL:
@@ -101,9 +107,12 @@ class TaskSettings:
     def problems(self) -> Iterator[Problem]:
         """Generate problems with these settings."""
         generated = problems(self.source, self.variables, self.operators, self.premises, self.seed)
-        fruitless = 0
+        fruitless, known = 0, set[int]()
         for problem in generated:
-            if self.kind != "conclude" or self.is_answer(problem):
+            if self.kind != "conclude":
+                yield problem
+            elif self.is_answer(problem) and (key := premises_key(problem)) not in known:
+                known.add(key)  # premises are not repeated, as the conclusion is not shown
                 fruitless = 0
                 yield problem
             elif (fruitless := fruitless + 1) == FRUITLESS_PROBLEMS:
@@ -114,12 +123,18 @@ class TaskSettings:
         return (
             problem.label
             and problem.conclusion.operators >= self.min_operators
-            and not any(equivalent(problem.conclusion, premise) for premise in problem.premises)
+            and not why_no_conclusion(problem.premises, problem.conclusion)
         )
 
     def item(self, problem: Problem, rng: np.random.Generator) -> Item:
         """Make an item from a problem."""
         return make_item(problem, self.kind, rng, self.style, self.vocabulary, self.min_operators)
+
+
+def premises_key(problem: Problem) -> int:
+    """Compute a key of the premises of a problem that does not depend on the names of variables."""
+    premises = "".join(conjunction(problem.premises).rpn)
+    return pair_key(premises, premises)
 
 
 def tasks(

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 
 from possibleworlds.language.replies import (
     CLAUSE_END,
+    DENIED_BEFORE,
     RETRACTION,
     SENTENCE_END,
+    bold_at_end,
     plain,
+    question_before,
     states,
 )
 
@@ -76,8 +79,8 @@ NO = re.compile(
     )(?![\w/'])(?:[\s*.!]*[❌✗✘✖])?""",
     re.IGNORECASE | re.VERBOSE,
 )
-START = " ∴\t\r\n*_`\"'“‘«([{<$.,:#\\-–"
-EDGE = " \t\r\n*_`\"'“”‘’«»()[]{}<>$.!,:;#\\∎□■✅✔✓☑"
+START = " ∴\t\r\n*_`\"'“„‘«「([{<$.,:#\\-–"
+EDGE = " \t\r\n*_`\"'“”‘’«»「」()[]{}<>$.。!！,:;#\\∎□■✅✔✓☑😊🙂👍🎉"
 """Characters that may precede an answer, and that may follow it."""
 SEPARATOR = re.compile(
     r"[\s*_`\"'”’)\]}>$\\]*(?:[.,;:!(\[–—-]+[\s*_`\"'(“$\\]*(?:(?:and|so|thus|therefore|hence|i\.e\.)\b"
@@ -85,8 +88,9 @@ SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 REASON = re.compile(
-    r"(?:because|since|as|always|vacuously|trivially|tautology|there|the|this|that|it|its|any|every|each|all|both|no|we|by|"
-    r"in\s+(?:every|each|all|any)|whenever|whatever|explanation|reasons?|reasoning|proof|"
+    r"(?:because|since|as(?!\s+(?:long|far)\b)|always|vacuously|trivially|tautology|there|the|this|that|it|its|any|every|"
+    r"each|all|both|no|we|by|"
+    r"in\s+(?:every|each|all|any)|whenever\s+(?:the|all)\s+(?:the\s+)?premises?|whatever|explanation|reasons?|reasoning|proof|"
     r"justification|note|premises?|conclusion|qed)\b|q\.e\.d\.",
     re.IGNORECASE,
 )
@@ -104,17 +108,50 @@ CONTRARY = {
         rf"\binvalid|⊭|\brefute[sd]?\b|\b(?:an?|the|one)\s+{COUNTERMODEL}|\bno\b\s*[.,!;:]|"
         r"(?:\A|[.!\n])\s*(?:but\s+)?(?:(?:that|this|it)(?:'s|\s+is)\s+(?:false|not)|not|"
         r"it\s+does\s+not|it\s+doesn't)[\s.!]*(?:\Z|\n)|"
-        r"(?:\A|[.!,;\n])\s*(?:but\s+)?the\s+conclusion\s+can\s+(?:still\s+)?be\s+false\b",
+        r"(?:\A|[.!,;\n])\s*(?:but\s+)?the\s+conclusion\s+(?:is|can\s+(?:still\s+)?be|may\s+be)\s+"
+        r"false\b(?!\s+(?:only|in\s+no)\b)|\b(?:except|but\s+one|only\s+(?:when|if)|provided|isn't)\b|"
+        rf"\bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many)\s+{CASE}|\byes\s+and\s+no\b|"
+        r"\bassumption\s+that\b|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
         re.IGNORECASE,
     ),
     False: re.compile(
         rf"\byes\b|(?<!not )\b(?:follows|is\s+valid|holds)\b(?!\s+that)\s+from|"
         rf"\b(?:it|conclusion)\s+{ADVERBS}follows\b(?!\s+that)|\bargument\s+is\s+valid\b|"
-        rf"\bno\s+(?:such\s+)?{COUNTERMODEL}",
+        rf"\bno\s+(?:such\s+)?{CASE}\b|\b(?:assignment|case|countermodel)\s+(?:does\s+not|doesn't)\s+exist|"
+        r"\bpremises?\s+(?:entails?|impl(?:y|ies)|guarantees?)\b|\b(?:entailment|argument)\s+(?:holds|is\s+"
+        r"correct)\b|(?<!not )(?<!not a )\bvalid\b(?!\s+(?:if|only))|"
+        r"\bin\s+every\s+case\s+(?:where|in\s+which)\s+the\s+premises?\s+(?:is|are)\s+true,?\s+the\s+"
+        r"conclusion\s+is\s+(?:also\s+)?true|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
         re.IGNORECASE,
     ),
 }
 """Statements that take back an earlier yes, or an earlier no."""
+WEAK = re.compile(r"\b(?:true|false|holds?|fails?|correct|[yn])\b", re.IGNORECASE)
+"""Words that decide only if they are the whole reply or marked as its answer; elsewhere they may be
+about a single case."""
+ONE_CASE = re.compile(
+    r"\b(?:case|row|step)\s*#?\d|\A\W*\d+[.)]\s|\b(?:suppose|consider|assume|assuming)\b",
+    re.IGNORECASE,
+)
+"""A line about a single case."""
+LABELLED = re.compile(
+    r"\A\W*(?:(?:is\s+)?(?:valid(?:ity)?|entail(?:s|ed|ment)?|follows))\W*[:=]\W*"
+    r"(?:(yes|true)|no|false)\W*\Z",
+    re.IGNORECASE,
+)
+LABELLED_INVALID = re.compile(r"\A\W*(?:in|not\s+)valid\W*[:=]", re.IGNORECASE)
+DIRECT_QUESTION = re.compile(
+    r"\b(?:follows?|entail(?:s|ed|ment)?|valid)\b|\bwhat\b.*\b(?:answer|verdict|conclude)\b",
+    re.IGNORECASE,
+)
+OTHER_QUESTION = re.compile(
+    rf"\b(?:not|invalid|fails?|false|{CASE}|possible|way)\b|n't\b", re.IGNORECASE
+)
+"""Questions whose yes is a yes of the reply, unless they also contain one of the other words."""
+OTHER_ANSWER = re.compile(
+    r"^\W*\w[\w '’]{0,24}?[\s:,>=→-]+(?:(yes)|no)[\s.!*_]*$", re.IGNORECASE | re.MULTILINE
+)
+"""A line that ends in yes or no, after a few words."""
 NO_COUNTERMODEL = re.compile(rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}", re.IGNORECASE)
 OFFER = re.compile(r"(?:\A|(?<=[.!\n]))[^.!?\n]*\?\s*\Z")
 """A closing question, such as whether to explain more."""
@@ -124,7 +161,7 @@ VERDICT = re.compile(
     re.IGNORECASE,
 )
 OPENING = re.compile(
-    r"\A([^\n]+)\n\s*\W*((?:explanation|reason(?:s|ing)?|proof|justification|because|here's\s+why|"
+    r"\A([^\n]+)\n\W*((?:explanation|reason(?:s|ing)?|proof|justification|because|here's\s+why|"
     r"this\s+is\s+because)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -160,6 +197,10 @@ def read_decision(text: str, after: str = "") -> bool | None:
     text = text.replace("*", "").replace("_", "")
     if (word := text.lstrip(START).rstrip(EDGE).lower()) in ("yes", "no"):
         decision, rest = word == "yes", ""
+    elif labelled := LABELLED.match(text):
+        decision, rest = bool(labelled[1]), ""
+    elif LABELLED_INVALID.match(text):
+        return None
     else:
         statement, rest = read_statement(plain(text))
         if statement is None or (rest and not is_reason(rest, statement)):
@@ -186,13 +227,33 @@ def stands(decision: bool, rest: str) -> bool:
         said = read_statement(VERDICT.sub("", line))[0]
         if said is not None and said is not decision:
             return False
-    return True
+    return all(bool(other[1]) is decision for other in OTHER_ANSWER.finditer(rest))
+
+
+def answers_other_question(question: str) -> bool:
+    """Whether a yes after this question need not be a yes to the question of the item.
+
+    >>> answers_other_question("Does it follow?"), answers_other_question("Is it invalid?")
+    (False, True)
+    """
+    if not question:
+        return False
+    return not DIRECT_QUESTION.search(question) or bool(OTHER_QUESTION.search(question))
 
 
 def read_end(reply: str) -> bool | None:
     """Read the decision in the last line of a reply, or in the last sentence of that line."""
-    lines = (line for line in reversed(reply.splitlines()) if line.strip(" `*_\t"))
-    for text in endings(next(lines, "")[-1000:]):
+    lines = [line for line in reply.splitlines() if line.strip(" `*_\t")]
+    last = lines[-1][-1000:] if lines else ""
+    if ONE_CASE.search(last) or (lines[1:] and DENIED_BEFORE.search(lines[-2].rstrip(" *_"))):
+        return None
+    bold = bold_at_end(reply)
+    for text in (*([bold] if bold else []), *endings(last)):
+        is_whole = len(lines) == 1 and text == last
+        if WEAK.search(text) and not is_whole:
+            continue
+        if answers_other_question(question_before(reply, reply.rfind(text))):
+            continue
         if (decision := read_decision(text)) is not None:
             return decision
     return None

@@ -5,8 +5,9 @@ Three kinds of item:
 - *decide*: does the conclusion follow from the premises, yes or no?
 - *refute*: give a truth assignment that makes the premises true and the conclusion false, or say
   that there is none.
-- *conclude*: state a formula with a minimum number of operators that follows from the premises, and
-  is neither one of them nor a tautology.
+- *conclude*: state a formula with a minimum number of operators that follows from the premises, has
+  no other variables, and is not trivial: no tautology, and not equivalent to a single premise; of
+  several premises, it needs more than one.
 
 The premises of an item are always satisfiable, and half of the items of *decide* and *refute* are
 entailments.
@@ -73,11 +74,13 @@ class Item:
             conclusion = values["conclusion"]
             if values["kind"] not in KINDS:
                 raise ValueError(f"no task called {quoted(values['kind'])}")
+            if not isinstance(values["label"], bool):
+                raise ValueError(f"the label is true or false, not {quoted(values['label'])}")
             return cls(
                 kind=values["kind"],
                 premises=tuple(parse(text) for text in values["premises"]),
                 conclusion=parse(conclusion) if conclusion else None,
-                label=bool(values["label"]),
+                label=values["label"],
                 min_operators=int(values["min_operators"]),
                 wording=Wording(values["style"], dict(values["statements"])),
                 prompt=values["prompt"],

@@ -4,7 +4,7 @@ Problems come from 4-tuples (section 2), so that neither the premises nor the co
 away the label, and no premises contradict each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
@@ -16,7 +16,8 @@ from possibleworlds.data.generation import FREE, Split, make_units
 from possibleworlds.data.groups import sample_groups
 from possibleworlds.data.keys import pair_keys
 from possibleworlds.data.splits import PRESETS
-from possibleworlds.logic.formula import Formula, variables_of
+from possibleworlds.logic.entailment import entails
+from possibleworlds.logic.formula import Formula, conjunction, variables_of
 from possibleworlds.logic.truth import truth_table
 
 GROUPS_AT_ONCE = 8
@@ -82,6 +83,21 @@ def problems(
         fruitless = fruitless + 1 if group == before else 0
         if fruitless == FRUITLESS_DRAWS:
             return
+
+
+def why_no_conclusion(premises: Sequence[Formula], conclusion: Formula) -> str:
+    """Say why a formula is not a proper conclusion from premises; empty if it is one."""
+    together = conjunction(premises)
+    if not set(conclusion.variables) <= set(together.variables):
+        return "it has a variable that the premises do not have"
+    if entails(Formula(("1",)), conclusion):
+        return "a tautology"
+    if not entails(together, conclusion):
+        return "it does not follow from the premises"
+    if len(premises) == 1:
+        return "it is equivalent to the premise" if entails(conclusion, together) else ""
+    alone = any(entails(premise, conclusion) for premise in premises)
+    return "it follows from one of the premises alone" if alone else ""
 
 
 def split_of_source(source: str, variables: tuple[int, int], operators: tuple[int, int]) -> Split:

@@ -21,9 +21,9 @@ QUESTIONS: dict[Kind, str] = {
         'with "Answer: none".'
     ),
     "conclude": (
-        "State a conclusion that follows from the {premises}, is not equivalent to {one_of} and is "
-        "not true in every case whatsoever. It must contain at least {min_operators} connectives. "
-        '{alphabet}End with "Answer: " and the conclusion.'
+        "State a conclusion that follows from {given} and is not true in every case whatsoever. It "
+        "must contain at least {min_operators} connectives, and no {variable} that the {premises} "
+        '{do} not contain. {alphabet}End with "Answer: " and the conclusion.'
     ),
 }
 CONNECTIVES_IN_SYMBOLS = {
@@ -85,7 +85,10 @@ def prompt(item: Item) -> str:
     question = QUESTIONS[item.kind].format(
         premises="premises" if several else "premise",
         they="all premises are" if several else "the premise is",
-        one_of="one of the premises" if several else "the premise",
+        given="the premises together but from none of them alone,"
+        if several
+        else "the premise, is not equivalent to it,",
+        do="do" if several else "does",
         variable="statement" if wording.statements else "variable",
         example=assignment_in_words(dict.fromkeys(item.variables[:2], True), wording) + ", …",
         min_operators=item.min_operators,

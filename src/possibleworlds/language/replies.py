@@ -10,21 +10,23 @@ are endless ways to deny, quote, suppose or doubt something.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 MAX_REPLY = 20_000
 """How many characters at the end of a reply are read."""
 MAX_PLACES = 200
-"""How many possible marks of an answer are tried, from the end."""
+"""How many possible marks of an answer are tried, from the end; more make a reply unreadable."""
+MAX_LEAD = 2_000
+"""How many characters before an answer may belong to its sentence."""
 MAX_OBJECTS = 20
 """How many braces are tried as the start of a JSON object."""
 KEYS = ("answer", "final_answer", "final answer")
 KEY = re.compile(r"answer[\"']\s*:", re.IGNORECASE)
 PYTHON_DICT = re.compile(
-    r"\A[^{}]*\{[^{}]*'(?:final_)?answer'\s*:\s*(?:'([^'{}]*)'|\"([^\"{}]*)\"|(True|False))\s*\}\W*\Z"
+    r"\A[^{}]*(?P<dict>\{)[^{}]*'(?:final_)?answer'\s*:\s*"
+    r"(?:'([^'{}]*)'|\"([^\"{}]*)\"|(True|False))\s*\}\W*\Z"
 )
 
 
@@ -41,10 +43,13 @@ class Answer:
     """Whether it is marked as the answer, not only the end of the reply."""
     nested: bool = False
     """Whether it is an object within a JSON object, such as an assignment."""
+    question: str = ""
+    """The sentence right before it, if that is a question."""
 
 
 MARK = re.compile(
-    r"answer(?:\s+to\s+(?:the|this)\s+(?:question|problem))?(?:(?:\s+is)?[*_`]*\s*[:=：][*_`]*|"
+    r"answer(?:\s+to\s+(?:the|this)\s+(?:question|problem)|\s*\(\s*(?:yes|no)\s*(?:/|or)\s*"
+    r"(?:yes|no)\s*\))?(?:(?:\s+is)?[*_`]*\s*[:=：][*_`]*|"
     r"\s+(?:is|must\s+be)\b[*_`]*"
     r"(?:[,\s]+(?:therefore|thus|hence|then|clearly|definitely|indeed|simply)\b[,:]?)*)|"
     r"answer\s+[-–—→]\s|answer>|boxed\s*\{",
@@ -62,7 +67,7 @@ LEAD_WORDS = re.compile(
     r"final|the|my|our|correct|right|exact|direct|short|logical|full|answer|verdict|result|decision|"
     r"conclusion|conclude|summary|conclusively|in|to|we|i|it|this|that|which|is|are|be|must|can|see|"
     r"have|get|find|clear|follows\s+that|means|shows|confirms|implies\s+that|this\s+case|here|"
-    r"consequently|accordingly|as\s+a\s+result|done|given\s+this|of\s+course|indeed|output)\b)*\Z",
+    r"consequently|accordingly|as\s+a\s+result|done|given\s+this|of\s+course|indeed|output|json)\b)*\Z",
     re.IGNORECASE,
 )
 CLAUSE_END = re.compile(
@@ -78,6 +83,13 @@ NOT_STATED = re.compile(
     r"uncertain|unclear|whoever|anyone|some(?:one|body)|nobody|no\s+one)\b|\?",
     re.IGNORECASE,
 )
+DENIED_BEFORE = re.compile(
+    r"\b(?:wrong\s+to|(?:do\s+not|don't|never|cannot|can't)\s+(?:say|answer|write|conclude)|"
+    r"(?:following|this)\s+is\s+(?:false|wrong|incorrect|untrue|not)|(?:not\s+true|false|untrue)\s+that|"
+    r"not\s+the\s+case\s+that|format|template|example)\b[^.!?\n]*\Z",
+    re.IGNORECASE,
+)
+"""The end of a line that denies or only quotes the answer on the next line."""
 QUESTION = re.compile(r"\W*(?:is|are|was|can|does|do|must|what|how)\b", re.IGNORECASE)
 RETRACTION = re.compile(
     r"\b(?:actually|wait|wrong\w*|mistake\w*|mistook|incorrect\w*|oops|sorry|apolog\w+|correction|"
@@ -90,19 +102,36 @@ RETRACTION = re.compile(
     r"|\bthat\s+I\s+know|\bthere\s+(?:may|might)\b|\?!|[❌✗✘✖]|~~",
     re.IGNORECASE,
 )
+BOLD_AT_END = re.compile(r"\*\*([^*\n]+)\*\*[\s.!)\]]*\Z")
 END = re.compile(r"[\s$\\)\]}*_`\"'”’.!]*(?:\Z|[.,;:(–—-]|because\b|since\b)", re.IGNORECASE)
-NEXT_QUESTION = re.compile(r"(\banswer\s*:[^\n]*)\n\s*\nPremises?:", re.IGNORECASE)
+NEXT_QUESTION = re.compile(
+    r"(\banswer\s*:[ \t*_]*[^\s*_][^\n]*)\n\s*\nPremises?:"
+    r"(?=[^\n]*\n(?:[^\n]+\n){0,40}?(?:Conclusion:|\nState a conclusion))",
+    re.IGNORECASE,
+)
 """A model that continues after its answer, with more questions and answers."""
-THINKING = re.compile(r"<(think(?:ing)?|thought)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-THOUGHT = re.compile(r"</(?:think(?:ing)?|thought)>|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+PREMISE = re.compile(r"^\W*Premises?:", re.IGNORECASE | re.MULTILINE)
+THINKING = re.compile(
+    r"<(think(?:ing)?|thought|reasoning)>.*?(?:</\1>|\Z)|\[THINK\].*?(?:\[/THINK\]|\Z)|"
+    r"◁think▷.*?(?:◁/think▷|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+THOUGHT = re.compile(
+    r"</(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>",
+    re.IGNORECASE,
+)
+INVISIBLE = dict.fromkeys(map(ord, "\ufe0f\u200b\u200c\u200d\u2060\ufeff"))
+"""Characters that are removed; the first turns ✔ into an emoji."""
 TEXT = re.compile(
-    r"\\(?:text|mathrm|mathbf|textbf|textit|texttt|mathtt|mathsf|operatorname)\s*\{([^{}]*)\}"
+    r"\\(?:text|mathrm|mathbf|textbf|textit|texttt|textrm|textsf|mathtt|mathsf|operatorname)\s*"
+    r"\{([^{}]*)\}"
 )
 DISPLAY = re.compile(r"(?:\$\$|\\\[)\s*\n\s*")
 """The start of a displayed formula."""
 END_OF_MESSAGE = re.compile(r"(?:\s*(?:</s>|<\|[\w-]{1,30}\|>|<(?:end_of_turn|eos)>))+\s*\Z")
 WRAPPERS = (
     (re.compile(r"</?(?:b|i|em|strong|br)\s*/?>", re.IGNORECASE), " "),
+    (re.compile(r"<(/?)final[_ -]answer>", re.IGNORECASE), r"<\1answer>"),
     (
         re.compile(
             r"(boxed\s*\{(?:\s*\\text\s*\{)?|<answer>)[ *_]*\n?[ *_]*(?:the\s+)?(?:final\s+)?"
@@ -115,15 +144,18 @@ WRAPPERS = (
 """HTML tags, and "Answer:" within another mark of an answer."""
 
 
-def spoken(reply: str) -> str:
-    """Return the end of a reply, without its hidden reasoning."""
-    if "<th" in reply.lower():
+def spoken(reply: str, prompt: str) -> str:
+    """Return the end of a reply, without its prompt, hidden reasoning, or further questions."""
+    question = prompt[max(0, prompt.rfind("\n\nPremise")) :].strip()  # without solved examples
+    if question:
+        reply = reply.rpartition(question)[2]
+    if "<" in reply or "[T" in reply or "◁" in reply:
         reply = THINKING.sub(" ", reply)
-    reply = reply[-MAX_REPLY:].replace("\ufe0f", "")  # it turns ✔ into an emoji
-    if "\nPremise" in reply and (question := NEXT_QUESTION.search(reply)):
-        reply = reply[: question.end(1)]
-    if "</th" in reply or "<|" in reply:  # a chat template may contain the opening tag
-        reply = THOUGHT.split(reply)[-1]
+    reply = reply[-MAX_REPLY:].translate(INVISIBLE)
+    following = NEXT_QUESTION.search(reply) if "\nPremise" in reply else None
+    if following and not PREMISE.search(reply, 0, following.start()):
+        reply = reply[: following.end(1)]
+    reply = THOUGHT.split(reply)[-1]  # a chat template may contain the opening tag
     reply = reply[:-100] + END_OF_MESSAGE.sub("", reply[-100:])
     if "<" in reply or "oxed" in reply:
         for wrapper, inside in WRAPPERS:
@@ -136,9 +168,11 @@ def marked_answer(reply: str, paragraph: bool) -> Answer | None:
 
     An answer ends with its line or, in a `paragraph`, with an empty line.
     """
-    for place in islice(places(reply), MAX_PLACES):
+    for number, place in enumerate(places(reply)):
+        if number == MAX_PLACES:
+            return Answer("")
         if (answer := answer_at(reply, place, paragraph)) is not None:
-            return answer
+            return replace(answer, question=question_before(reply, place))
     return None
 
 
@@ -189,16 +223,42 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
         by_a_verb = mark[0].rstrip("*_`, ")[-1].isalpha()
         if lead and by_a_verb and text.lower()[:4] == "not ":
             return Answer("")
-    return answer if states(lead) else Answer("")
+    return answer if is_stated(reply, place, lead) else Answer("")
+
+
+def sentence_start(reply: str, place: int) -> int:
+    """Find the start of the sentence around a position; -1 if it is too far away."""
+    first = max(0, place - MAX_LEAD)
+    start: int = -1 if first else 0
+    for end in SENTENCE_END.finditer(reply, first, place):
+        start = end.end()
+    return start
 
 
 def lead_at(reply: str, place: int) -> str:
-    """Return the words of a sentence before a position in it."""
-    window = reply[max(0, place - 400) : place]
-    start = 0
-    for end in SENTENCE_END.finditer(window):
-        start = end.end()
-    return window[start:]
+    """Return the words of a sentence before a position in it; "?" if the sentence is too long."""
+    start = sentence_start(reply, place)
+    return reply[start:place] if start >= 0 else "?"
+
+
+def is_stated(reply: str, place: int, lead: str) -> bool:
+    """Whether the words before an answer, and the line before it, do not deny it."""
+    line_before = reply[: max(0, sentence_start(reply, place))].rstrip(" \t")
+    if line_before.endswith("\n") and DENIED_BEFORE.search(line_before[-MAX_LEAD:-1].rstrip(" *_")):
+        return False
+    return states(lead)
+
+
+def question_before(reply: str, place: int) -> str:
+    """Return the sentence before that of a position, if it is a question.
+
+    >>> question_before("So p. Is there a case? **Answer:** no", 27)
+    'Is there a case?'
+    """
+    before = reply[: max(0, sentence_start(reply, place))].rstrip(" \t\n*_#>\"'”’)")
+    if not before.endswith("?"):
+        return ""
+    return before[max(0, sentence_start(before, len(before))) :]
 
 
 def states(lead: str) -> bool:
@@ -221,6 +281,13 @@ def states(lead: str) -> bool:
     return True
 
 
+def bold_at_end(reply: str) -> str:
+    """Return the bold text at the end of a reply; empty if there is none or it is denied."""
+    bold = BOLD_AT_END.search(reply[-200:])
+    place = reply.rfind(bold[0]) if bold else 0
+    return bold[1] if bold and is_stated(reply, place, lead_at(reply, place)) else ""
+
+
 def ends_answer(line: str) -> bool:
     """Whether the rest of a line after `\\boxed{…}` is punctuation, or starts a reason."""
     return bool(END.match(line))
@@ -236,11 +303,15 @@ def answer_in_object(reply: str, place: int) -> Answer | None:
             break
         pairs, end = decode_object(reply, start)
         if pairs is not None and end > place:
-            outermost = pairs, end
+            outermost = pairs, start, end
     if outermost is None:
         literal = PYTHON_DICT.search(reply)
-        return Answer(literal[1] or literal[2] or literal[3]) if literal else None
-    pairs, end = outermost
+        if literal and not is_stated(reply, brace := literal.start("dict"), lead_at(reply, brace)):
+            return Answer("")
+        return Answer(literal[2] or literal[3] or literal[4]) if literal else None
+    pairs, start, end = outermost
+    if not is_stated(reply, start, lead_at(reply, start)):
+        return Answer("")
     answers = [answer for key, answer in pairs if key.lower() in KEYS]
     if len(answers) != 1:
         return Answer("")
@@ -248,7 +319,8 @@ def answer_in_object(reply: str, place: int) -> Answer | None:
     if isinstance(answer, bool):
         answer = "yes" if answer else "no"
     if isinstance(answer, ObjectPairs):
-        entries = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in answer)
+        texts = (tuple(json.dumps(part, ensure_ascii=False) for part in pair) for pair in answer)
+        entries = ", ".join(f"{key}: {value}" for key, value in texts)
         return Answer(f"{{{entries}}}", after=reply[end:].strip("` \n"), nested=True)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return Answer(text, after=reply[end:].strip("` \n"))

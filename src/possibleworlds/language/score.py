@@ -25,19 +25,25 @@ from typing import Literal
 
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.language.assignments import DENIAL, read_assignment, says_none
-from possibleworlds.language.decisions import read_decision, read_end, read_opening
+from possibleworlds.language.decisions import (
+    ONE_CASE,
+    answers_other_question,
+    read_decision,
+    read_end,
+    read_opening,
+)
 from possibleworlds.language.item import Item
+from possibleworlds.language.problems import why_no_conclusion
 from possibleworlds.language.replies import (
     RETRACTION,
     Answer,
+    bold_at_end,
     ends_answer,
-    lead_at,
     marked_answer,
     plain,
     spoken,
-    states,
 )
-from possibleworlds.logic.entailment import entails, equivalent
+from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula, conjunction
 
 Verdict = Literal["right", "wrong", "unreadable"]
@@ -73,13 +79,10 @@ def score(reply: str, item: Item) -> Score:
     ](reply, item)
 
 
-BOLD_AT_END = re.compile(r"\*\*([^*\n]+)\*\*[\s.!)\]]*\Z")
-
-
 def end_of(reply: str, paragraph: bool) -> Answer:
     """Return the end of a reply that marks no answer: its last bold text, paragraph or line."""
-    if (bold := BOLD_AT_END.search(reply[-200:])) and states(lead_at(reply, reply.rfind(bold[0]))):
-        return Answer(bold[1])
+    if bold := bold_at_end(reply):
+        return Answer(bold)
     if paragraph:  # an assignment may span several lines
         return Answer(reply.rpartition("\n\n")[2])
     lines = (line for line in reversed(reply.splitlines()) if line.strip(" `*_\t"))
@@ -98,17 +101,14 @@ def without_statements(text: str, item: Item) -> str:
 
 def score_decision(reply: str, item: Item) -> Score:
     """Score a yes or a no."""
-    reply = spoken(reply)
+    reply = spoken(reply, item.prompt)
     answer = marked_answer(reply, paragraph=False)
     if answer is None:
-        answer = end_of(reply, paragraph=False)
-        decision = read_decision(answer.text)
+        said = without_statements(reply, item)
+        decision = read_end(said)
         if decision is None:
-            said = without_statements(reply, item)
-            decision = read_end(said)
-            if decision is None:
-                decision = read_opening(said)
-    elif answer.nested:
+            decision = read_opening(said)
+    elif answer.nested or answers_other_question(answer.question):
         decision = None
     elif not (answer.line or answer.after) and answer.text in ("yes", "no"):
         decision = answer.text == "yes"
@@ -129,11 +129,14 @@ def score_decision(reply: str, item: Item) -> Score:
 
 def score_refutation(reply: str, item: Item) -> Score:
     """Score an assignment, or the statement that there is none."""
-    reply = spoken(reply)
-    answer = marked_answer(reply, paragraph=True) or end_of(reply, paragraph=True)
+    reply = spoken(reply, item.prompt)
+    marked = marked_answer(reply, paragraph=True)
+    answer = marked or end_of(reply, paragraph=True)
     after = f"{answer.line}\n{answer.after}"
     values = read_assignment(answer.text, after, item)
-    none = not values.assignment and says_none(answer.text, after)
+    none = not (values.assignment or values.denied) and says_none(answer.text, after)
+    if none and not marked and ONE_CASE.search(answer.text):
+        return Score("unreadable", "", "no clear answer")
     if not ends_answer(answer.line):
         return Score("unreadable", "", "no clear answer")
     if values.contradictory:
@@ -178,6 +181,9 @@ CONCLUSION_REASON = re.compile(
     re.IGNORECASE,
 )
 """Text before a conclusion, around it in LaTeX, and at the start of a reason for it."""
+AMBIGUOUS = re.compile(r"\^|<=(?!>)|⊕|\\oplus|\bxor\b", re.IGNORECASE)
+"""Connectives that some read otherwise, or that stand for several."""
+ALTERNATIVE = re.compile(r"\A\W*(?:or|alternatively)\b", re.IGNORECASE)
 
 
 def read_conclusion(text: str, item: Item) -> Formula | None:
@@ -185,8 +191,10 @@ def read_conclusion(text: str, item: Item) -> Formula | None:
     text = WRAPPED.sub("", INTRODUCED.sub("", plain(text).strip("`*$ \t\n✅✔✓☑")))
     candidates = [text, text.rstrip("."), text.strip("\"'")]
     reason = CONCLUSION_REASON.search(text)
-    if reason and not DENIAL.search(text, reason.start()):
-        candidates.append(text[: reason.start()])
+    if reason:
+        said = without_statements(text[reason.start() :], item)
+        if not (DENIAL.search(said) or RETRACTION.search(said)):
+            candidates.append(text[: reason.start()])
     for candidate in candidates:
         try:
             formula = item.wording.read(candidate.strip("`*$ "))
@@ -199,15 +207,15 @@ def read_conclusion(text: str, item: Item) -> Formula | None:
 
 def score_conclusion(reply: str, item: Item) -> Score:
     """Score a conclusion: long enough, entailed, no tautology, and not only a premise again."""
-    reply = spoken(reply)
+    reply = spoken(reply, item.prompt)
     answer = marked_answer(reply, paragraph=False) or end_of(reply, paragraph=False)
     text = answer.text
     after = without_statements(f"{answer.line}\n{answer.after}", item)
-    if RETRACTION.search(after) or not ends_answer(answer.line):
+    if RETRACTION.search(after) or ALTERNATIVE.match(after) or not ends_answer(answer.line):
         return Score("unreadable", "", "it takes its answer back")
     if len(text) > 40 * MAX_CONCLUSION:
         return Score("unreadable", "", "too long")
-    conclusion = read_conclusion(text, item)
+    conclusion = None if AMBIGUOUS.search(text) else read_conclusion(text, item)
     if conclusion is None:
         return Score("unreadable", "", "no formula")
     if conclusion.length > MAX_CONCLUSION:
@@ -215,13 +223,8 @@ def score_conclusion(reply: str, item: Item) -> Score:
     said = str(conclusion)
     if conclusion.operators < item.min_operators:
         return Score("wrong", said, f"fewer than {item.min_operators} operators")
-    if any(equivalent(conclusion, premise) for premise in item.premises):
-        return Score("wrong", said, "it is equivalent to a premise")
-    if entails(Formula(("1",)), conclusion):
-        return Score("wrong", said, "a tautology")
-    if not entails(conjunction(item.premises), conclusion):
-        return Score("wrong", said, "it does not follow from the premises")
-    return Score("right", said, "")
+    reason = why_no_conclusion(item.premises, conclusion)
+    return Score("wrong" if reason else "right", said, reason)
 
 
 def all_four(results: Iterable[tuple[Hashable, float]]) -> float:
