@@ -7,8 +7,7 @@ deny values or to use them otherwise: "not p = true", "p = true is excluded", "p
 
 import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache
 
 from possibleworlds.language.decisions import (
     CASE,
@@ -109,30 +108,50 @@ class Values:
     """Whether there was an assignment that the text takes back."""
 
 
-class Patterns(NamedTuple):
-    """Patterns for the names of an item's variables."""
+class Patterns:
+    """Patterns for the names of an item's variables; the rarer ones are compiled when needed."""
 
-    values: re.Pattern[str]
-    """Values of one or several names."""
-    one: re.Pattern[str]
-    """A single name."""
-    assigned: re.Pattern[str]
-    """Values that `values` may have missed."""
-    negated: re.Pattern[str]
-    """A value of a negated name, such as p' or -p."""
+    def __init__(self, names: tuple[str, ...]) -> None:
+        alternatives = sorted(names, key=len, reverse=True)
+        self.name = "|".join(re.escape(n).replace(r"\ ", r"\s+") for n in alternatives)
+        self.one = re.compile(rf"(?<!\w)(?:{self.name})(?!\w)", re.IGNORECASE)
+        """A single name."""
+        self.values = values_pattern(self.name)
+        """Values of one or several names."""
+
+    @cached_property
+    def assigned(self) -> re.Pattern[str]:
+        """Values that `values` may have missed."""
+        one = self.one.pattern
+        text = rf"{one}{CLOSE}\s*:?=|{one}[^,;.\n]{{0,30}}\b(?:true|false)\b"
+        return re.compile(text, re.IGNORECASE)
+
+    @cached_property
+    def _negated(self) -> re.Pattern[str]:
+        dashed = rf"(?<!\w)[-−](?:{self.name})(?={CLOSE}{ASSIGN})"
+        primed = rf"(?<![\w'\"‘“])(?:{self.name})['′](?=\s*{ASSIGN})"
+        return re.compile(f"{dashed}|{primed}", re.IGNORECASE)
+
+    def has_negated_name(self, text: str) -> bool:
+        """Whether a text has a value of a negated name, such as p' or -p."""
+        return any(sign in text for sign in "-−'′") and bool(self._negated.search(text))
 
 
 @lru_cache(maxsize=256)
 def patterns(names: tuple[str, ...]) -> Patterns:
     """Compile the patterns for these names."""
-    name = "|".join(re.escape(n).replace(r"\ ", r"\s+") for n in sorted(names, key=len)[::-1])
+    return Patterns(names)
+
+
+def values_pattern(name: str) -> re.Pattern[str]:
+    """Compile the pattern for values of one or several names."""
     # In "p = T, t = F", T is a value, even if there is a variable t.
     joint = rf"{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+|=\s*(?!{OPEN}{VALUE})){OPEN}"
     others = rf"(?:{joint}(?:{name})(?!\w)){{0,{N_VARIABLES}}}"
     several = rf"(?:{name}){others}"
     # In "p and q are false, t and r are true", t is no value.
     next_value = rf"\s*,\s*(?!(?:{name})(?!\w){others}{CLOSE}{ASSIGN}){VALUE}"
-    values = re.compile(
+    return re.compile(
         rf"\b(?P<any>(?:for\s+)?any\s+(?:value\s+of\s+)?{several})(?!\w|{CLOSE}{ASSIGN})|"
         rf"(?P<negated>[¬~!]\s*)?(?<![\w\\])(?P<names>{several})(?:"
         rf"{CLOSE}(?:{ASSIGN}|\s+(?:can|may)\s+be\s+|\s+)(?P<either>{EITHER})|"
@@ -141,30 +160,18 @@ def patterns(names: tuple[str, ...]) -> Patterns:
         rf"|\s+(?:[–—-]\s+)?\(?(?P<listed>{VALUE}){IN_A_LIST})",
         re.IGNORECASE | re.MULTILINE,
     )
-    one = rf"(?<!\w)(?:{name})(?!\w)"
-    negated = (
-        rf"(?<!\w)[-−](?:{name})(?={CLOSE}{ASSIGN})|(?<![\w'\"‘“])(?:{name})['′](?=\s*{ASSIGN})"
-    )
-    return Patterns(
-        values,
-        re.compile(one, re.IGNORECASE),
-        re.compile(
-            rf"{one}{CLOSE}\s*:?=|{one}[^,;.\n]{{0,30}}\b(?:true|false)\b|{negated}", re.IGNORECASE
-        ),
-        re.compile(negated, re.IGNORECASE),
-    )
 
 
 def read_values(text: str, item: Item) -> Values:
     """Read the truth values that a text gives to the variables of an item."""
     names = {item.wording.name(v).lower(): v for v in item.variables}
-    pattern, one, assigned, negated = patterns(tuple(names))
+    compiled = patterns(tuple(names))
     assignment: dict[str, bool] = {}
-    contradictory = bool(negated.search(text))
-    for match in pattern.finditer(text):
+    contradictory = compiled.has_negated_name(text)
+    for match in compiled.values.finditer(text):
         if match["any"] or match["either"]:
             continue
-        written = one.findall(match["names"])
+        written = compiled.one.findall(match["names"])
         values = re.findall(VALUE, match["values"] or match["listed"], re.IGNORECASE)
         repeated = len(set(written)) < len(written)
         cut = len(written) > 1 and "(" in (match["open"] or "") and not match["close"]
@@ -177,12 +184,12 @@ def read_values(text: str, item: Item) -> Values:
             truth = bool(IS_TRUE.match(value))
             contradictory |= assignment.setdefault(known, truth) != truth
             contradictory |= bool(match["again"] and bool(IS_TRUE.match(match["again"])) != truth)
-    before, mark, rest = pattern.sub("\0", text).partition("\0")
+    before, mark, rest = compiled.values.sub("\0", text).partition("\0")
     stated = (
         bool(mark and BETWEEN.match(rest))
         and bool(BEFORE.match(before) or states(before))
         and not DENIAL.search(before)
-        and not assigned.search(before)
+        and not (before and compiled.assigned.search(before))
     )
     return Values(assignment, stated, contradictory)
 

@@ -229,8 +229,9 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
 def sentence_start(reply: str, place: int) -> int:
     """Find the start of the sentence around a position; -1 if it is too far away."""
     first = max(0, place - MAX_LEAD)
-    start: int = -1 if first else 0
-    for end in SENTENCE_END.finditer(reply, first, place):
+    line = reply.rfind("\n", first, place) + 1
+    start = line if line or not first else -1
+    for end in SENTENCE_END.finditer(reply, max(first, line), place):
         start = end.end()
     return start
 
@@ -243,9 +244,11 @@ def lead_at(reply: str, place: int) -> str:
 
 def is_stated(reply: str, place: int, lead: str) -> bool:
     """Whether the words before an answer, and the line before it, do not deny it."""
-    line_before = reply[: max(0, sentence_start(reply, place))].rstrip(" \t")
-    if line_before.endswith("\n") and DENIED_BEFORE.search(line_before[-MAX_LEAD:-1].rstrip(" *_")):
-        return False
+    start = sentence_start(reply, place)
+    if start > 0 and reply[start - 1] == "\n":
+        line_before = reply[reply.rfind("\n", 0, start - 1) + 1 : start - 1]
+        if DENIED_BEFORE.search(line_before[-MAX_LEAD:].rstrip(" *_")):
+            return False
     return states(lead)
 
 
