@@ -158,6 +158,50 @@ def disjunction(n: int, random: Random) -> tuple[Formula, Formula]:
     return chain(literals), chain(others)
 
 
+def in_notations(random: Random, parts: Sequence[Formula]) -> Formula:
+    """Join formulas as a conjunction that is written with &, ~> and ~| in turn."""
+    rest, *before = parts
+    for part in before:
+        rest = random.choice([part & rest, ~(part >> ~rest), ~(~part | ~rest)])
+    return rest
+
+
+def clauses_in_notations(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a 3-CNF near the threshold as a conjunction in three notations, and a clause."""
+    v = variables(random, n)
+    rules = [
+        any_of([literal(random, x) for x in random.sample(v, 3)]) for _ in range(round(4.3 * n))
+    ]
+    return in_notations(random, rules), any_of([literal(random, x) for x in random.sample(v, 2)])
+
+
+def repeated(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a disjunction of n equal formulas, and a conjunction of n of the same or of another."""
+
+    def small() -> Formula:
+        a, b = (literal(random, x) for x in v)
+        return random.choice([a & b, a | b, a >> b])
+
+    v = variables(random, 2)
+    first = small()
+    second = first if random.random() < 0.5 else small()
+    return any_of([first] * n), all_of([second] * n)
+
+
+def left_nested(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw ((a > b) > c) > ..., and the same, perhaps with one literal negated."""
+    literals = [literal(random, x) for x in variables(random, n)]
+    others = list(literals)
+    if random.random() < 0.5:
+        place = random.randrange(n)
+        others[place] = ~others[place]
+
+    def chain(parts: Sequence[Formula]) -> Formula:
+        return reduce(lambda left, right: left >> right, parts)
+
+    return chain(literals), chain(others)
+
+
 def exclusive(n: int, random: Random) -> tuple[Formula, Formula]:
     """Draw n - 1 sums of three variables modulo 2, and a literal."""
     v = variables(random, n)
@@ -211,6 +255,9 @@ FAMILIES: dict[str, Family] = {
     "premises one by one, 20 variables": partial(curried, 20),
     "sums modulo 2, 16 variables": partial(exclusive, 16),
     "disjunction in three notations, 20 variables": partial(disjunction, 20),
+    "3-CNF in three notations, 20 variables": partial(clauses_in_notations, 20),
+    "a formula of 2 variables 32 times": partial(repeated, 32),
+    "implications nested to the left, 20 variables": partial(left_nested, 20),
 }
 
 

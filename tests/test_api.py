@@ -124,6 +124,18 @@ def test_pairs_of_ones_own() -> None:
             pw.evaluate(network, bad, progress=False)
 
 
+def test_lists_of_pairs_are_pairs(pairs: pw.Pairs) -> None:
+    chosen = [pair for pair in pairs if len(pair.a) < 12]
+    assert pw.evaluate("treenet", chosen) == pw.evaluate("treenet", pw.Pairs.of(chosen))
+    streamed = list(islice(pw.stream(seed=3), 40))
+    assert pw.train("linear-bow", streamed, epochs=1).metrics.finished
+    assert str(pw.Pair("pq&", "r", False)) == "p ∧ q ⊭ r"
+    with pytest.raises(pw.UserError, match="3 formulas side by side"):
+        pw.evaluate("treenet", [pw.Pair("p & q", "q", True)])
+    with pytest.raises(pw.UserError, match="not of type list_iterator"):
+        pw.evaluate("treenet", iter(chosen))  # type: ignore[arg-type]
+
+
 def test_the_callers_threads_and_random_numbers_stay(pairs: pw.Pairs) -> None:
     before = torch.get_num_threads()
     try:
@@ -206,7 +218,7 @@ def test_what_cannot_be_trained(arguments: dict[str, Any], message: str, pairs: 
 def test_what_cannot_be_evaluated(pairs: pw.Pairs, tmp_path: Path) -> None:
     with pytest.raises(pw.UserError, match="imagines no worlds"):
         pw.evaluate("treenet", pairs, worlds=3)
-    with pytest.raises(pw.UserError, match="has no pairs"):
+    with pytest.raises(pw.UserError, match="there are no pairs"):
         pw.evaluate("treenet", pairs[:0])
     with pytest.raises(pw.UserError, match="pairs must be pairs"):
         pw.evaluate("treenet", {"p": "q"})  # type: ignore[arg-type]

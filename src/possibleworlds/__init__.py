@@ -119,13 +119,14 @@ def evaluate(
     budget: int | None = None,
     certify: bool = False,
     progress: bool | None = None,
+    trust: bool = False,
 ) -> "Evaluation":
     """Compute the accuracy of a network on labelled pairs: in total, by size, and of 4-tuples.
 
-    `network` is the result of `load`, the `network` of a training result, or an argument of `load`;
-    `pairs` are as for `train`. `worlds` and `steps` change the numbers of worlds and of gradient
-    steps, for networks that have them; `budget` is the number of worlds that guided worlds may
-    visit for a pair; `certify` counts a "no" only with a checked countermodel.
+    `network` is the result of `load`, the `network` of a training result, or an argument of `load`,
+    which is passed `trust`; `pairs` are as for `train`. `worlds` and `steps` change the numbers of
+    worlds and of gradient steps, for networks that have them; `budget` is the number of worlds that
+    guided worlds may visit for a pair; `certify` counts a "no" only with a checked countermodel.
 
     >>> import possibleworlds as pw
     >>> pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
@@ -144,6 +145,7 @@ def evaluate(
         budget=budget,
         certify=certify,
         progress=progress,
+        trust=trust,
     )
 
 

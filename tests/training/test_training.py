@@ -563,3 +563,9 @@ def test_a_network_of_ones_own(data: Path, tmp_path: Path) -> None:
     test = str(data / "test_easy.txt")
     done = possible("evaluate", "run", test, "--trust", "--json", cwd=tmp_path)
     assert 0 <= json.loads(done.stdout)["accuracy"] <= 1
+    report = ["report", "run", "--out", "page", "--data", str(data)]
+    assert possible(*report, "--evaluate", cwd=tmp_path).returncode == 0
+    assert "--evaluate --trust" in (tmp_path / "page" / "report.md").read_text(encoding="utf-8")
+    assert possible(*report, "--evaluate", "--trust", cwd=tmp_path).returncode == 0
+    (row,) = json.loads((tmp_path / "page" / "report.json").read_text(encoding="utf-8"))["results"]
+    assert row["accuracy"][data.name]["test_easy"]["mean"] == json.loads(done.stdout)["accuracy"]

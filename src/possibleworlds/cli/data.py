@@ -121,8 +121,8 @@ def label(paths: console.Files) -> None:
     """Label your own pairs: print them in the published format.
 
     A line is A,B or A,B,label in any notation, or an argument such as p, p -> q |= q; the file - is
-    standard input. Each pair is printed as A,B,E,H1,H2,H3, with variables renamed to a to z. Wrong
-    labels are corrected and reported.
+    standard input. Each pair is printed as A,B,E,H1,H2,H3; variables that are not a single letter
+    are renamed. Wrong labels are corrected and reported.
 
     Examples:
 
@@ -194,9 +194,9 @@ def verify(
                 path, rows, positive, structure, counts = result
                 problems = ", ".join(f"{counts[c]} {c}" for c in CHECKS if counts[c])
                 numbers = f"{rows:,}", f"{positive / max(1, rows):.1%}"
-                lines.append((names[path], *numbers, structure or "no units", problems or "none"))
+                lines.append((names[path], *numbers, structure or "none", problems or "none"))
     if not as_json:
-        console.print_table(("file", "rows", "positive", "rows form", "problems"), lines)
+        console.print_table(("file", "rows", "positive", "structure", "problems"), lines)
     raise typer.Exit(wrong)
 
 

@@ -143,6 +143,7 @@ def report(
     ] = None,
     evaluate: Annotated[bool, Option("--evaluate", help="First run missing evaluations.")] = False,
     workers: console.Workers = console.CORES,
+    trust: console.Trust = False,
 ) -> None:
     """Report the results of runs next to the paper's: one HTML page, Markdown and JSON.
 
@@ -164,7 +165,7 @@ def report(
     command = ["possibleworlds", "report", *map(str, folders), "--out", str(out)]
     command += [word for folder in data or [] for word in ("--data", str(folder))]
     runs = [pretrained_copy(folder, out) or folder for folder in folders]
-    request = ReportRequest(runs, data or [], shlex.join(command))
+    request = ReportRequest(runs, data or [], shlex.join(command), trust=trust)
     if evaluate:
         with console.stoppable("the same command, given again, continues") as stop:
             progress.evaluate_runs(request, workers, stop)

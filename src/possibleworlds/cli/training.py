@@ -165,6 +165,8 @@ def evaluate(
         results = evaluate_endpoint(files, endpoint, model, folder, concurrency)
         print_evaluations(results, as_json=as_json)
         return
+    if model:
+        raise UserError("--model is the name of a language model at an --endpoint")
     if not paths:
         raise UserError("no data files to evaluate on")
     network = possibleworlds.load(run, trust=trust)

@@ -365,6 +365,10 @@ def free_split(
     records.check_argument("method", method, str)
     if method not in FREE:
         raise UserError(f"{method!r} is not a method: {', '.join(FREE)}")
+    if method == "sat" and operators is not None:
+        raise UserError("operators do not apply to the method 'sat', but clauses do")
+    if method != "sat" and clauses:
+        raise UserError("clauses are for the method 'sat'")
     kind = FREE[method]
     split = replace(
         kind,

@@ -21,13 +21,16 @@ class Pair(NamedTuple):
     """One row of data: whether formula A entails formula B, both in reverse Polish notation.
 
     >>> pair = Pair("pq&", "q", True)
-    >>> print(pair.premise, "⊨", pair.conclusion)
+    >>> print(pair)
     p ∧ q ⊨ q
     """
 
     a: str
     b: str
     label: bool
+
+    def __str__(self) -> str:
+        return f"{self.premise} {'⊨' if self.label else '⊭'} {self.conclusion}"
 
     @property
     def premise(self) -> Formula:

@@ -74,7 +74,9 @@ def to_letters(a: Formula | str, b: Formula | str) -> tuple[tuple[str, str], dic
 
 
 def user_pairs(rows: Iterable[Any]) -> Pairs:
-    """Make pairs from rows (A, B) or (A, B, label), formulas or texts; decide missing labels.
+    """Make pairs from pairs, or from (A, B) or (A, B, label) with formulas or texts.
+
+    Missing labels are decided.
 
     >>> pairs = user_pairs([("p & q", "q"), ("p | q", "q", False)])
     >>> [pair.label for pair in pairs]
@@ -85,6 +87,8 @@ def user_pairs(rows: Iterable[Any]) -> Pairs:
 
 def user_pair(number: int, row: Any) -> Pair:
     """Make a pair from a row; raise UserError with its number if it is invalid."""
+    if isinstance(row, Pair):  # with formulas in reverse Polish notation
+        row = row.premise, row.conclusion, row.label
     is_row = isinstance(row, tuple | list) and len(row) in (2, 3)
     if not is_row or not all(isinstance(side, Formula | str) for side in row[:2]):
         expected = "a pair is (A, B) or (A, B, label), with formulas or texts"

@@ -3,6 +3,8 @@
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ from possibleworlds.data.heuristics import heuristics
 from possibleworlds.data.keys import pair_keys
 from possibleworlds.data.pairs import Pair
 from possibleworlds.data.splits import MANIFEST, read_manifest
+from possibleworlds.data.user_pairs import is_user_line, parse_user_line, read_user_line
 from possibleworlds.errors import UserError
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula
@@ -69,9 +72,12 @@ class Checked(NamedTuple):
     """How one formula alone gives away the label, if the rows are mutated pairs."""
 
 
-def check_lines(lines: list[str]) -> list[Checked]:
-    """Check lines independently; the solver decides every label anew."""
-    checked = [check_line(line) for line in lines]
+def check_lines(lines: list[str], are_published: bool = True) -> list[Checked]:
+    """Check lines independently; the solver decides every label anew.
+
+    They are rows in the published format, or pairs as users write them.
+    """
+    checked = [check_line(line) if are_published else check_user_line(line) for line in lines]
     keys = iter(pair_keys((pair.a, pair.b) for pair, *_ in checked if pair))
     keyed = [line._replace(key=next(keys)) if line.pair else line for line in checked]
     for place in range(len(keyed) - 1):
@@ -100,16 +106,31 @@ def check_line(line: str) -> Checked:
         pair, stated = parse_line(line)
     except UserError as error:
         return Checked(None, 0, [("format", str(error).split("\n")[0])])
-    problems = []
     a, b = Formula(tuple(pair.a)), Formula(tuple(pair.b))
-    if entails(a, b, DEFAULT_SOLVER) != pair.label:
-        truth = "does not entail" if pair.label else "entails"
-        problems.append(("label", f"the label is {pair.label:d}, but A {truth} B"))
+    problem = label_problem(a, b, pair.label)
+    problems = [problem] if problem else []
     h1, h2, h3 = heuristics(pair.a, pair.b)
     by_operators = a.operators >= b.operators
     if stated not in ((h1, h2, h3), (by_operators, h2, h3)):
         problems.append(("heuristic", f"H1,H2,H3 should be {h1:d},{h2:d},{h3:d}"))
     return Checked(pair, 0, problems)
+
+
+def check_user_line(line: str) -> Checked:
+    """Check a pair from a user, which may have a label, but no heuristics."""
+    try:
+        pair, (a, b, label) = read_user_line(line), parse_user_line(line)
+    except UserError as error:
+        return Checked(None, 0, [("format", str(error).split("\n")[0])])
+    problem = None if label is None else label_problem(a, b, label)
+    return Checked(pair, 0, [problem] if problem else [])
+
+
+def label_problem(a: Formula, b: Formula, label: bool) -> tuple[str, str] | None:
+    """Describe what is wrong with a label, if anything."""
+    if entails(a, b, DEFAULT_SOLVER) == label:
+        return None
+    return "label", f"the label is {label:d}, but A {'does not entail' if label else 'entails'} B"
 
 
 def unit_at(rows: Sequence[Pair | None]) -> str:
@@ -172,7 +193,10 @@ def verify(
     for path in paths:
         structure, counts, positive, rows = Structure(), Counter[str](), 0, 0
         suspects: dict[int, str] = {}
-        for block in ordered_map(check_lines, in_blocks(raw_lines(path)), workers):
+        lines = raw_lines(path)
+        first = list(islice(lines, 1))
+        check = partial(check_lines, are_published=not any(map(is_user_line, first)))
+        for block in ordered_map(check, in_blocks(chain(first, lines)), workers):
             for checked in block:
                 rows += 1
                 keys.append(checked.key)
@@ -180,9 +204,9 @@ def verify(
                 positive += checked.pair is not None and checked.pair.label
                 if checked.one_sided:
                     suspects[rows] = checked.one_sided
-                for check, message in checked.problems:
-                    counts[check] += 1
-                    yield FileProblem(path, rows, check, message)
+                for problem, message in checked.problems:
+                    counts[problem] += 1
+                    yield FileProblem(path, rows, problem, message)
             progress(path, rows)
         structure.add(None, at_end=True)
         if not rows:
@@ -209,9 +233,9 @@ def verify(
             yield FileProblem(path, 0, "changed", message)
         ends.append(rows + ends[-1])
         summaries.append(Summary(path, rows, positive, structure.kind(), counts))
-    for problem in repeated(np.frombuffer(keys, np.uint64), np.array(ends), paths):
-        summaries[list(paths).index(problem.path)].problems[problem.check] += 1
-        yield problem
+    for again in repeated(np.frombuffer(keys, np.uint64), np.array(ends), paths):
+        summaries[list(paths).index(again.path)].problems[again.check] += 1
+        yield again
     yield from summaries
 
 

@@ -120,15 +120,17 @@ class GuidedWorldNet(PossibleWorldNet):
         """Search by a few gradient steps and a tabu search, until refuted or out of budget."""
         s, n, variables = self.settings, worlds.shape[1], batch.variables
         steps = s.descent_steps if options.steps is None else options.steps
+        relevant = tabu.relevant_components(self.w4, variables.to(self.w4))
+        # Worlds differ only in components that matter to the pair; the others could mislead it.
+        worlds = torch.where(relevant[:, None], worlds, worlds[:, :1])
         if options.budget is None:
             budgets = n * (1 + steps) + s.search_evaluations * variables.sum(1)
         else:
             steps = min(steps, options.budget // n - 1)
             budgets = torch.full_like(batch.left, options.budget)
-        worlds = self.round_worlds(self.search(batch, worlds, steps))
+        worlds = self.round_worlds(self.search(batch, worlds, steps, relevant))
         scored = self.evaluate_sides(batch, worlds)
         visited = tabu.Visited.start(worlds, scored, evaluations=n * (1 + steps))
-        relevant = tabu.relevant_components(self.w4, variables.to(self.w4))
         evaluator = partial(self.evaluator, batch, self.evaluate_sides)
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
         return Imagined(visited.worlds, visited.score, visited.evaluations, best_alone=True)
@@ -186,13 +188,20 @@ class GuidedWorldNet(PossibleWorldNet):
         return torch.logaddexp(*self.sides(batch, worlds))
 
     @torch.no_grad()
-    def search(self, batch: Batch, worlds: Tensor, steps: int) -> Tensor:
-        """Move worlds (pairs, n, k) down the gradient of z by steps of fixed length, in [-1, 1]."""
+    def search(
+        self, batch: Batch, worlds: Tensor, steps: int, movable: Tensor | None = None
+    ) -> Tensor:
+        """Move worlds (pairs, n, k) down the gradient of z by steps of fixed length, in [-1, 1].
+
+        `movable` is a mask of the components that may change, (pairs, k); all by default.
+        """
         s = self.settings
         step_length = s.training_step_length if self.training else s.step_length
         parameters = self.parameters_of_sat3
         for _ in range(steps):
             gradient = world_gradients(batch, worlds, parameters, self.workspace)  # (pairs, n, k)
+            if movable is not None:
+                gradient *= movable[:, None]
             length = torch.linalg.vector_norm(gradient, dim=-1, keepdim=True)
             gradient *= step_length / length.clamp_min_(1e-30)
             worlds = (worlds - gradient).clamp_(-1, 1)

@@ -9,6 +9,8 @@ import { fold, isVariable, variablesOf } from "./syntax.js";
 export const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const OPERATORS = "~&|>";
 const MAX_NODES = 4000;
+const MIN_CHAIN = 8;
+const DUAL = { "&": "|", "|": "&" };
 
 // Weights as they are in the page: the float32 arrays b1, f.bias, f.weight, w1, w4 in base64.
 export function readNetwork({ weights, settings }) {
@@ -35,19 +37,37 @@ export function basic(rpn) {
   });
 }
 
-// The same with runs of & and of | as balanced trees, and a > (b > c) as (a & b) > c, as in Python.
+// The same with chains of operators as balanced trees, as possibleworlds/models/trees/balance.py has
+// it: runs of & and of |, a > (b > c) as (a & b) > c, and long chains that are written in several ways.
 export function balanced(rpn) {
+  const keys = new Map(); // the same for equal sub-formulas
+  const keyOf = (...parts) => keys.get(`${parts}`) ?? keys.set(`${parts}`, keys.size).size - 1;
+  const run = (op, nodes) => nodes.flatMap((node) => (node.symbol === op ? node.operands : [node]));
+  const membersOf = (node, kind, isNegated = false) => (
+    node.kind === (isNegated ? DUAL[kind] : kind) ? node.members.map(([not, one]) => [not !== isNegated, one])
+      : node.symbol === "~" && !node.kind ? membersOf(node.operands[0], kind, !isNegated) : [[isNegated, node]]);
+  const root = fold(basic(rpn), (symbol, operands) => {
+    const node = { symbol, operands, members: [], key: keyOf(symbol, ...operands.map(({ key }) => key)) };
+    const [left, right] = operands;
+    if (symbol === "~" && left.kind) return { ...node, kind: DUAL[left.kind], members: membersOf(left, DUAL[left.kind], true) };
+    if (!right) return node;
+    const kind = symbol === ">" ? "|" : symbol;
+    const members = [...membersOf(left, kind, symbol === ">"), ...membersOf(right, kind)];
+    if (symbol !== ">") return { ...node, kind, members, operands: run(symbol, operands) };
+    if (right.symbol !== ">") return { ...node, kind, members };
+    const premises = { symbol: "&", operands: run("&", [left, right.operands[0]]), members: [] };
+    return { ...node, kind, members, operands: [premises, right.operands[1]] };
+  });
   const joined = (op, parts, half = Math.ceil(parts.length / 2)) => (parts.length === 1
     ? parts[0] : [...joined(op, parts.slice(0, half)), ...joined(op, parts.slice(half)), op]);
-  const whole = ({ op, parts }) => joined(op, parts);
-  const run = (op, operands) => operands.flatMap((one) => (one.op === op ? one.parts : [whole(one)]));
-  return whole(fold(basic(rpn), (symbol, operands) => {
-    if (symbol === "&" || symbol === "|") return { op: symbol, parts: run(symbol, operands) };
-    if (symbol !== ">") return { parts: [[...operands.flatMap(whole), symbol]] };
-    const premises = [...run("&", operands.slice(0, 1)), ...(operands[1].premises ?? [])];
-    const conclusion = operands[1].conclusion ?? whole(operands[1]);
-    return { parts: [[...joined("&", premises), ...conclusion, ">"]], premises, conclusion };
-  }));
+  const write = ({ symbol, operands, kind, members }) => {
+    if (members.length < MIN_CHAIN) {
+      return operands[1] ? joined(symbol, operands.map(write)) : [...operands.flatMap(write), symbol];
+    }
+    const distinct = new Map(members.map(([not, one]) => [`${not} ${one.key}`, [not, one]]));
+    return joined(kind, [...distinct.values()].map(([not, one]) => (not ? [...write(one), "~"] : write(one))));
+  };
+  return write(root);
 }
 
 // Which letter stands for which variable: its own name, or one that is still free.
@@ -230,14 +250,15 @@ export class Evaluator {
     return Float64Array.from({ length: worlds.length / k }, (_, i) => this.score(rounded, i * k));
   }
 
-  // Move all worlds one step of fixed length down z, within [-1, 1].
-  step(worlds) {
+  // Move some components of all worlds one step of fixed length down z, within [-1, 1].
+  step(worlds, components = [...Array(this.network.k).keys()]) {
     const { k, step_length: length } = this.network;
     const moved = Float64Array.from(worlds);
     const down = new Float64Array(k);
     for (let at = 0; at < worlds.length; at += k) {
       this.score(worlds, at);
       this.gradient(down);
+      down.forEach((_, i) => (down[i] *= components.includes(i)));
       const scale = length / Math.max(Math.hypot(...down), 1e-30);
       for (let i = 0; i < k; i++) moved[at + i] = Math.max(-1, Math.min(1, worlds[at + i] - scale * down[i]));
     }

@@ -103,7 +103,9 @@ export class Search {
     const numbers = draw(step, (isMove ? chains.cost : n) * k + chains.numbers);
     const drawn = numbers.slice(chains.numbers).map((u) => 2 * u - 1);
     this.random.add(drawn);
-    if (!isMove) return guided.add(step ? guided.evaluator.step(guided.worlds.at(-1)) : drawn);
+    // Guided worlds differ only in components that matter to the pair.
+    const alike = () => drawn.map((x, at) => (chains.components.includes(at % k) ? x : drawn[at % k]));
+    if (!isMove) return guided.add(step ? guided.evaluator.step(guided.worlds.at(-1), chains.components) : alike());
     if (step === this.descent + 1) chains.start(roundWorlds(guided.worlds.at(-1), guided.network), guided.scores.at(-1));
     const { worlds, scores, flipped } = chains.move(numbers, roundWorlds(drawn, guided.network));
     return guided.add(worlds, scores, flipped);

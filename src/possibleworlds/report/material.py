@@ -48,6 +48,8 @@ class ReportRequest:
     command: str
     note: str = ""
     """Stands at the end of the summary."""
+    trust: bool = False
+    """Whether classes that run folders name may be imported, which runs their code."""
 
 
 class Material:
@@ -65,9 +67,10 @@ class Material:
         ]
         """The data to evaluate on: requested folders, and unbiased test sets next to the runs."""
         data = "" if self.test_folders else " --data DATA"
-        self.evaluate_command = f"{request.command}{data} --evaluate"
-        """The command that runs the missing evaluations."""
         finished, self.unfinished = runs.find_runs(request.folders)
+        trust = " --trust" if any(run.is_unregistered for run in finished) else ""
+        self.evaluate_command = f"{request.command}{data} --evaluate{trust}"
+        """The command that runs the missing evaluations."""
         digests = digests_of(self.test_folders)
         self.runs = [without_outdated(run, digests) for run in finished]
         self.groups = runs.select(self.runs)
@@ -100,7 +103,12 @@ class Material:
         return next((f for f in self.folders if data and f.fingerprint.items() == data), None)
 
     def data_name(self, run: Run) -> str:
-        """Describe the training data of a run by folder and method, or by fingerprint."""
+        """Describe the training data of a run by folder and method, or by fingerprint.
+
+        Empty for a language model, which was not trained here.
+        """
+        if not run.record.torch:
+            return ""
         if folder := self.folder_of(run.data):
             method = METHOD_NAMES.get(folder.method, folder.method)
             return f"{folder.name} ({method})" if method else folder.name

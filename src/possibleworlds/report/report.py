@@ -8,7 +8,6 @@ from typing import Any
 import possibleworlds
 from possibleworlds.data.statistics import FileStatistics, as_json
 from possibleworlds.errors import UserError
-from possibleworlds.models.registry import names
 from possibleworlds.paper import WORLDS
 from possibleworlds.report import comparisons, datasets, recipes, results, sizes, summary, worlds
 from possibleworlds.report.material import Material, ReportRequest
@@ -43,8 +42,9 @@ def pending_evaluations(material: Material) -> list[EvaluationTask]:
         task
         for groups, evaluated_on, count in needed
         for run in (run for group in groups for run in group.runs)
-        if run.record.model in names()  # a report imports no class that a run folder names
-        for task in pending_tasks(run.path, evaluated_on, count)
+        # The replies of a language model are evaluated when they are requested.
+        if run.record.torch and (material.request.trust or not run.is_unregistered)
+        for task in pending_tasks(run.path, evaluated_on, count, run.is_unregistered)
     ]
     return list(dict.fromkeys(pending))
 

@@ -95,15 +95,17 @@ def results_table(
 
     rows = [row for row in rows if accuracy_of(row)]
     splits = [split for split in SPLITS if any(split in accuracy_of(row) for row in rows)]
-    several = len({row.trained_on for row in rows}) > 1
+    several = len({row.trained_on for row in rows} - {""}) > 1
     accuracies = [
         [accuracy_cell(accuracy_of(row).get(s), (row.paper or {}).get(s)) for s in splits]
         for row in rows
     ]
     lines: list[list[Any]] = []
     for row, cells in zip(rows, best_of_columns(accuracies), strict=True):
-        data = (f"trained on {row.trained_on}",) if several else ()
-        cost = [row.parameters, time_cell(row.seconds), round(row.pairs_per_second.mean)]
+        data = (f"trained on {row.trained_on}",) if several and row.trained_on else ()
+        cost: list[Any] = [None] * 3  # that of a language model is unknown
+        if row.parameters:
+            cost = [row.parameters, time_cell(row.seconds), round(row.pairs_per_second.mean)]
         name = replace(network_cell(row.model), details=data)
         lines.append([name, *cells, len(row.seeds), *cost])
     baseline = {row.file: row.sampling for row in sampling if row.count == USUAL_ROWS}

@@ -70,6 +70,11 @@ class Run:
     selected: bool  # False if a sweep has selected others
 
     @property
+    def is_unregistered(self) -> bool:
+        """Whether the network is a class that only the run folder names."""
+        return bool(self.record.torch) and self.record.model not in registry.names()
+
+    @property
     def side(self) -> str:
         """The side of a pair that the network sees: both, left or right."""
         return str(self.settings.get("side", "both"))

@@ -55,9 +55,11 @@ def short(split: str) -> str:
 
 
 def best_network(rows: Accuracies, source: str) -> Iterator[str]:
-    """Name the most accurate network on the test sets that all were evaluated on."""
-    common = [split for split in TESTS if all(split in accuracy for _, accuracy in rows)]
-    if len(rows) < 2 or not common:
+    """Name the most accurate of the networks that were evaluated on the most test sets."""
+    most = max((accuracy.keys() & set(TESTS) for _, accuracy in rows), key=len, default=set())
+    rows = [(row, accuracy) for row, accuracy in rows if accuracy.keys() >= most]
+    common = [split for split in TESTS if split in most]
+    if len(rows) < 2:
         return
     means = [(fmean(on[split].mean for split in common), row.model, on) for row, on in rows]
     (best, first, on), (next_best, second, _), *_ = sorted(means, key=lambda m: -m[0])
@@ -91,9 +93,9 @@ def against_the_paper(rows: Accuracies) -> Iterator[str]:
             ahead=sum(gap >= 0 for gap in gaps.values()),
             all=len(gaps),
             best=best,
-            lead=signed_points(gaps[best]),
+            highest=signed_points(gaps[best]),
             worst=worst,
-            lag=signed_points(gaps[worst]),
+            lowest=signed_points(gaps[worst]),
         )
 
 
@@ -111,12 +113,12 @@ def families(rows: Accuracies) -> Iterator[str]:
         if len(best) > 1 and TESTS[0] in best and family != OTHERS:
             worst = min((split for split in best if split != TESTS[0]), key=best.__getitem__)
             lowest = in_percent(best[worst])
-            if lowest == in_percent(best[TESTS[0]]):
-                same.append(f"{lowest} for the best {singular}")
+            if best[worst] >= best[TESTS[0]] or lowest == in_percent(best[TESTS[0]]):
+                same.append(f"{in_percent(best[TESTS[0]])} or more for the best {singular}")
             else:
                 fall = f"from {100 * best[TESTS[0]]:.1f} to {lowest}"
                 falls.append(f"{fall} for the best {singular} ({short(worst)})")
-    clauses = [f"{verb} {listed(x)}" for verb, x in (("goes", falls), ("stays at", same)) if x]
+    clauses = [f"{verb} {listed(x)}" for verb, x in (("falls", falls), ("stays at", same)) if x]
     if clauses:
         yield text("families", first=short(TESTS[0]), falls=listed(clauses))
 

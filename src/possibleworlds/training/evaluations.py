@@ -87,10 +87,12 @@ class EvaluationTask(NamedTuple):
     run: Path
     file: Path
     worlds: int | None = None
+    trust: bool = False
+    """Whether a class that the run names may be imported, which runs its code."""
 
 
 def pending_tasks(
-    run: Path, files: Sequence[Path], worlds: int | None = None
+    run: Path, files: Sequence[Path], worlds: int | None = None, trust: bool = False
 ) -> list[EvaluationTask]:
     """List the evaluations that a run lacks, or whose file has changed since."""
     stored = read_evaluations(run)
@@ -98,7 +100,7 @@ def pending_tasks(
     def is_current(file: Path) -> bool:
         return stored.get(evaluation_key(file, worlds), {}).get("sha256") == digest(file)
 
-    return [EvaluationTask(run, file, worlds) for file in files if not is_current(file)]
+    return [EvaluationTask(run, file, worlds, trust) for file in files if not is_current(file)]
 
 
 digest = cache(sha256)
@@ -113,11 +115,11 @@ def cached_dataset(file: Path) -> "Dataset":
 
 
 def evaluate_task(task: EvaluationTask, model: "type[Model] | None" = None) -> dict[str, Any]:
-    """Evaluate a run on a file; its network must be registered unless its class is passed."""
+    """Evaluate a run on a file; its network is registered, trusted, or its class is passed."""
     from possibleworlds.training.predictor import Network
 
     data = cached_dataset(task.file)
-    network = Network(load_model(task.run, model))
+    network = Network(load_model(task.run, model, task.trust))
     right = network.predict(data, worlds=task.worlds) == data.pairs.label
     lengths = np.diff(data.pairs.offsets)
     wrong = np.flatnonzero(~right)

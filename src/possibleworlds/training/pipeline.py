@@ -220,11 +220,12 @@ def evaluate(
     budget: int | None = None,
     certify: bool = False,
     progress: bool | None = None,
+    trust: bool = False,
 ) -> Evaluation:
     """Evaluate a network on labelled pairs (see `possibleworlds.evaluate`)."""
     if not isinstance(network, Network | str | Path):
         raise UserError(f"give a network, a run folder or a name, not {quoted(network)}")
-    loaded = network if isinstance(network, Network) else load(network)
+    loaded = network if isinstance(network, Network) else load(network, trust=trust)
     data = as_pairs(pairs, "pairs")
     with progress_bar("evaluating", len(data), progress) as advance:
         done = 0
@@ -261,9 +262,9 @@ def as_pairs(value: PairsLike, name: str) -> Pairs:
         value = user_pairs(value)
     if not isinstance(value, Pairs):
         kind = type(value).__name__
-        raise UserError(f"{name} must be pairs (possibleworlds.read, generate) or a file: {kind}")
+        raise UserError(f"{name} must be pairs, a list of them, or a file, not of type {kind}")
     if not len(value):
-        raise UserError(f"{name} has no pairs")
+        raise UserError(f"there are no pairs in {name!r}")
     return value
 
 

@@ -1,20 +1,46 @@
-"""Balance chains of one operator: ((a & b) & c) & d becomes (a & b) & (c & d).
+"""Balance chains of operators: ((a & b) & c) & d becomes (a & b) & (c & d).
 
 In a long chain, a conjunct far from the root hardly affects the output of the network at the root,
 so a search cannot tell whether few or many of them are violated. In a balanced tree, all have about
-the same distance from the root. Two laws are used: & and | are associative, and a > (b > c) is
-(a & b) > c.
+the same distance from the root.
+
+- Runs of & and of | are balanced, and a > (b > c) becomes (a & b) > c.
+- A chain of MIN_CHAIN or more members is balanced even if it is written in several notations, as
+  a & ~(b > ~c) is a & b & c, and a > (b | ~c) is ~a | b | ~c. Equal members are kept once.
 """
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-from possibleworlds.logic.alphabet import AND, CODES, IMPLIES, N_OPERATORS, OR
+from possibleworlds.logic.alphabet import AND, CODES, IMPLIES, N_OPERATORS, NOT, OR
 
-CONJUNCTION, DISJUNCTION, IMPLICATION = CODES[AND], CODES[OR], CODES[IMPLIES]
-ASSOCIATIVE = (CONJUNCTION, DISJUNCTION)
-Node = int | tuple[int, deque["Node"]]
-"""A variable; or an operator with its operands, any number of them if it is associative."""
+NEGATION, CONJUNCTION, DISJUNCTION, IMPLICATION = (CODES[op] for op in (NOT, AND, OR, IMPLIES))
+DUAL = {CONJUNCTION: DISJUNCTION, DISJUNCTION: CONJUNCTION}
+MIN_CHAIN = 8
+"""The fewest members of a chain that is rewritten; shorter ones stay as in the training data."""
+Members = deque[tuple[bool, "Node"]]
+"""Nodes, each with whether it is negated."""
+
+
+@dataclass(eq=False)
+class Node:
+    """A node of a formula, as it is written and as a chain.
+
+    A node that becomes part of the run or the chain of its parent gives its operands or members to
+    it: it is never written by itself, or its chain is too short to be rewritten.
+    """
+
+    code: int
+    key: int
+    """The same for equal subformulas."""
+    operands: deque["Node"] = field(default_factory=deque)
+    """Any number for & and |."""
+    kind: int = -1
+    """Whether the chain is a conjunction or a disjunction; -1 for a variable or its negation."""
+    members: Members = field(default_factory=deque)
+    is_flipped: bool = False
+    """Whether the members are to be negated."""
 
 
 def balance(codes: Iterable[int]) -> list[int]:
@@ -22,37 +48,77 @@ def balance(codes: Iterable[int]) -> list[int]:
 
     >>> import numpy as np
     >>> from possibleworlds.logic.alphabet import decode, encode
-    >>> [decode(np.uint8(balance(encode(rpn)))) for rpn in ("ab&c&d&", "abcd|||~", "abcde>>>>")]
+    >>> def balanced(rpn: str) -> str:
+    ...     return decode(np.uint8(balance(encode(rpn))))
+    >>> [balanced(rpn) for rpn in ("ab&c&d&", "abcd|||~", "abcde>>>>")]
     ['ab&cd&&', 'ab|cd||~', 'ab&cd&&e>']
+    >>> balanced("a" + "".join(f"{v}~>~" for v in "bcdefgh"))  # ~(~(a > ~b) > ~c) and so on
+    'ab&cd&&ef&gh&&&'
     """
     stack: list[Node] = []
-    for code in codes:
-        if code >= N_OPERATORS:
-            stack.append(int(code))
-            continue
-        right = stack.pop()
-        if code == IMPLICATION:
-            stack.append(implication(stack.pop(), right))
-        elif code in ASSOCIATIVE:
-            stack.append((int(code), merge_operands(int(code), stack.pop(), right)))
-        else:
-            stack.append((int(code), deque([right])))
+    keys: dict[tuple[int, ...], int] = {}
+    for code in map(int, codes):
+        right = stack.pop() if code < N_OPERATORS else None
+        left = stack.pop() if right and code != NEGATION else None
+        parts = tuple(node.key for node in (left, right) if node)
+        node = Node(code, keys.setdefault((code, *parts), len(keys)))
+        if right and not left:
+            negate(node, right)
+        elif left and right:
+            join(node, left, right)
+        stack.append(node)
     return codes_from_root(stack[0])[::-1]
 
 
-def implication(left: Node, right: Node) -> Node:
-    """Make left > right, or (left & a) > b if right is a > b."""
-    if isinstance(right, tuple) and right[0] == IMPLICATION:
-        left = CONJUNCTION, merge_operands(CONJUNCTION, left, right[1][0])
-        right = right[1][1]
-    return IMPLICATION, deque([left, right])
+def negate(node: Node, operand: Node) -> None:
+    """Make a node the negation of another one."""
+    node.operands.append(operand)
+    if operand.kind in DUAL:
+        node.kind, node.members = DUAL[operand.kind], operand.members
+        node.is_flipped = not operand.is_flipped
+
+
+def join(node: Node, left: Node, right: Node) -> None:
+    """Give a node with a binary operator its operands and members."""
+    node.kind = DISJUNCTION if node.code == IMPLICATION else node.code
+    first = members_of(left, node.kind, is_negated=node.code == IMPLICATION)
+    second = members_of(right, node.kind)
+    node.members, node.is_flipped = merge_members(*first, *second)
+    if node.code != IMPLICATION:
+        node.operands = merge_operands(node.code, left, right)
+        return
+    if right.code == IMPLICATION:  # left > (a > b) is (left & a) > b
+        premise, right = right.operands
+        left = Node(CONJUNCTION, -1, merge_operands(CONJUNCTION, left, premise))
+    node.operands = deque([left, right])
+
+
+def members_of(node: Node, kind: int, is_negated: bool = False) -> tuple[Members, bool]:
+    """Return the members of a node in a chain of this kind, and whether they are to be negated."""
+    if node.kind == (DUAL[kind] if is_negated else kind):
+        return node.members, node.is_flipped != is_negated
+    if node.code == NEGATION and node.kind not in DUAL:
+        return members_of(node.operands[0], kind, not is_negated)
+    return deque([(is_negated, node)]), False
+
+
+def merge_members(
+    left: Members, left_flipped: bool, right: Members, right_flipped: bool
+) -> tuple[Members, bool]:
+    """Merge two lists; the shorter becomes part of the longer, which takes less time."""
+    flip = left_flipped != right_flipped
+    if len(left) < len(right):
+        right.extendleft((negated != flip, node) for negated, node in reversed(left))
+        return right, right_flipped
+    left.extend((negated != flip, node) for negated, node in right)
+    return left, left_flipped
 
 
 def merge_operands(code: int, left: Node, right: Node) -> deque[Node]:
     """List both operands, replacing one that has the same operator by its own operands."""
-    first = left[1] if isinstance(left, tuple) and left[0] == code else deque([left])
-    second = right[1] if isinstance(right, tuple) and right[0] == code else deque([right])
-    if len(first) < len(second):  # so that a chain of any length takes linear time
+    first = left.operands if left.code == code else deque([left])
+    second = right.operands if right.code == code else deque([right])
+    if len(first) < len(second):
         second.extendleft(reversed(first))
         return second
     first.extend(second)
@@ -62,19 +128,24 @@ def merge_operands(code: int, left: Node, right: Node) -> deque[Node]:
 def codes_from_root(root: Node) -> list[int]:
     """List the codes of a formula from the root: operator, right operands, left operands."""
     codes: list[int] = []
-    todo: list[tuple[int, list[Node]]] = [(0, [root])]
+    todo: list[tuple[int, list[tuple[bool, Node]]]] = [(0, [(False, root)])]
     while todo:
-        code, operands = todo.pop()
-        if len(operands) > 1:
-            half = (len(operands) + 1) // 2
+        code, parts = todo.pop()
+        if len(parts) > 1:
+            half = (len(parts) + 1) // 2
             codes.append(code)
-            todo += [(code, operands[:half]), (code, operands[half:])]
+            todo += [(code, parts[:half]), (code, parts[half:])]
             continue
-        (operand,) = operands
-        if isinstance(operand, int):
-            codes.append(operand)
+        ((is_negated, node),) = parts
+        if is_negated:
+            codes.append(NEGATION)
+        if len(node.members) >= MIN_CHAIN:
+            flipped = [(negated != node.is_flipped, part) for negated, part in node.members]
+            distinct = {(negated, part.key): (negated, part) for negated, part in flipped}
+            todo.append((node.kind, list(distinct.values())))
             continue
-        if len(operand[1]) == 1:
-            codes.append(operand[0])
-        todo.append((operand[0], list(operand[1])))
+        if len(node.operands) < 2:
+            codes.append(node.code)
+        if node.operands:
+            todo.append((node.code, [(False, operand) for operand in node.operands]))
     return codes

@@ -84,10 +84,10 @@ class Forest:
 
     @cached_property
     def balanced(self) -> Forest:
-        """The formulas, with chains of one operator as balanced trees of the same length."""
-        formulas = (self.code[i:j].tolist() for i, j in pairwise(self.offsets))
-        codes = np.fromiter(chain.from_iterable(map(balance, formulas)), np.uint8, len(self.code))
-        return Forest(codes, self.offsets)
+        """The formulas, with chains of operators as balanced trees."""
+        formulas = [balance(self.code[i:j].tolist()) for i, j in pairwise(self.offsets)]
+        offsets = np.cumsum([0, *map(len, formulas)])
+        return Forest(np.fromiter(chain.from_iterable(formulas), np.uint8, offsets[-1]), offsets)
 
     @cached_property
     def texts(self) -> Texts:
