@@ -216,7 +216,7 @@ def test_what_cannot_be_trained(arguments: dict[str, Any], message: str, pairs: 
 
 
 def test_what_cannot_be_evaluated(pairs: pw.Pairs, tmp_path: Path) -> None:
-    with pytest.raises(pw.UserError, match="imagines no worlds"):
+    with pytest.raises(pw.UserError, match="has no worlds"):
         pw.evaluate("treenet", pairs, worlds=3)
     with pytest.raises(pw.UserError, match="there are no pairs"):
         pw.evaluate("treenet", pairs[:0])

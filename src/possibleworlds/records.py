@@ -61,19 +61,19 @@ def check_argument(name: str, value: Any, kind: Any) -> None:
     Traceback (most recent call last):
     possibleworlds.errors.UserError: seed must be a whole number, not 'a'
     """
-    value = plain(value)
+    value = as_python(value)
     from_json(list(value) if isinstance(value, tuple) else value, kind, name)
 
 
-def plain(value: Any) -> Any:
+def as_python(value: Any) -> Any:
     """Convert numbers and arrays of numpy, also within a tuple or list, to those of Python.
 
     >>> import numpy as np
-    >>> plain(np.int64(8)), plain((np.int8(1), 10)), plain(np.array([1, 10]))
+    >>> as_python(np.int64(8)), as_python((np.int8(1), 10)), as_python(np.array([1, 10]))
     (8, (1, 10), [1, 10])
     """
     if isinstance(value, tuple | list):
-        return type(value)(map(plain, value))
+        return type(value)(map(as_python, value))
     is_numpy = hasattr(value, "tolist") and not isinstance(value, type)
     return value.tolist() if is_numpy else value
 
@@ -90,7 +90,11 @@ def _build(value: Any, kind: Any, where: str, place: str) -> Any:
     if origin is Annotated:
         built, limits = _build(value, arguments[0], where, place), arguments[1]
         if built is not None and not limits.low <= built <= limits.high:
-            refuse(where, place, f"from {limits.low:g} to {limits.high:g}", value)
+            is_open = limits.high == sys.float_info.max
+            limit = (
+                f"at least {limits.low:g}" if is_open else f"from {limits.low:g} to {limits.high:g}"
+            )
+            refuse(where, place, limit, value)
         return built
     if origin in (Union, UnionType):
         (inner,) = (argument for argument in arguments if argument is not NoneType)

@@ -295,3 +295,20 @@ def test_a_key_set_is_a_set(units: list[list[int]]) -> None:
         if new:
             expected.update(unit)
     assert {key for key in every_key if key in keys} == expected
+
+
+def test_a_folder_is_not_pruned_against_what_it_is_to_replace(tmp_path: Path) -> None:
+    splits = free_splits(80, (1, 4), (1, 4))
+    generate_folder(tmp_path, splits, seed=1)
+    files = sorted(tmp_path.glob("*.txt"))
+    before = [file.read_bytes() for file in files]
+    with pytest.raises(UserError, match="prune against other files"):
+        generate_folder(tmp_path, splits, seed=1, force=True, prune_against=files)
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_settings_that_do_not_apply_are_errors() -> None:
+    with pytest.raises(UserError, match="operators do not apply to the method 'sat'"):
+        free_splits(80, (4, 5), (3, 5), "sat")
+    with pytest.raises(UserError, match="clauses are for the method 'sat'"):
+        free_splits(80, (4, 5), (3, 5), "naive", clauses=3)

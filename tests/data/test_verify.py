@@ -136,6 +136,27 @@ def test_one_sided_mutated_pairs_are_named(
     assert problems == ([(1, text)] if text else [])
 
 
+def test_a_file_that_is_missing_is_named(data: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(data, tmp_path / "copy")
+    (copy / "train.txt").unlink()
+    problems = [p for p in verify(sorted(copy.glob("*.txt"))) if isinstance(p, FileProblem)]
+    assert [(p.path.name, p.check) for p in problems] == [("train.txt", "changed")]
+    problems = [p for p in verify([copy / "validate.txt"]) if isinstance(p, FileProblem)]
+    assert not problems  # only one file is to be checked
+
+
+def test_pairs_as_users_write_them(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("p -> q, ~q -> ~p\np | q |= q\nrain, rain -> wet, 1\np, p | q, yes\np &, q\n")
+    *problems, summary = verify([path])
+    assert [(p.line, p.check) for p in problems] == [(3, "label"), (5, "format")]  # type: ignore[union-attr]
+    assert isinstance(summary, Summary)
+    assert (summary.rows, summary.positive) == (5, 3)
+    path.write_text("(p&q),q,1,1,1,1\n(p&q),q,1\n")
+    (problem, *_) = verify([path])
+    assert (problem.line, problem.check) == (2, "format")  # type: ignore[union-attr]
+
+
 def test_balance() -> None:
     assert unbalanced(49, 100, structured=True)
     assert not unbalanced(50, 100, structured=True)

@@ -80,6 +80,9 @@ def test_files(tmp_path: Path) -> None:
     assert [rows[1][f"H{i}"] for i in (1, 2, 3)] == [int(h) for h in heuristics("pq|", "q")]
     assert write_dimacs(pairs, tmp_path / "cnf") == 3
     assert sorted(p.name for p in (tmp_path / "cnf").iterdir())[0] == "000001.cnf"
+    assert write_dimacs(pairs[:1], tmp_path / "cnf") == 1
+    assert [p.name for p in (tmp_path / "cnf").iterdir()] == ["000001.cnf"]
+    assert "A does not entail B, so this is satisfiable" in dimacs(Pair("p", "q", True))
     assert write_graphs(pairs, tmp_path / "x.npz") == 3
     with np.load(tmp_path / "x.npz", allow_pickle=False) as stored:
         arrays = dict(stored)

@@ -119,7 +119,7 @@ def test_decisions() -> None:
     own = network.decide("true", "q & ~q")
     assert own.entails or set(own.assignment or {}) == {"q"}
     lstm = resolve("lstm")
-    with pytest.raises(UserError, match="imagines no worlds"):
+    with pytest.raises(UserError, match="has no worlds"):
         Network(lstm(lstm.settings_class())).decide("p", "q", certify=True)
 
 
@@ -189,3 +189,11 @@ def test_a_pretrained_network_answers_without_the_compiler_of_torch() -> None:
         "assert not {'torch._dynamo', 'sympy'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+def test_predicted_countermodels_have_the_names_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("rain -> wet, wet\n")
+    command = [sys.executable, "-m", "possibleworlds", "predict", "guidedworldnet", "mine.txt"]
+    command += ["--certify", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["countermodel"] == {"rain": False, "wet": False}

@@ -16,8 +16,16 @@ from typer import Option
 import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.data.files import count_lines, data_files, fingerprint, read, shown_name
+from possibleworlds.data.files import (
+    count_lines,
+    data_files,
+    fingerprint,
+    raw_lines,
+    read,
+    shown_name,
+)
 from possibleworlds.data.pairs import Pairs
+from possibleworlds.data.user_pairs import is_user_line, variable_names
 from possibleworlds.display import duration
 from possibleworlds.errors import UserError, install_command
 from possibleworlds.models.registry import entries, names
@@ -318,7 +326,10 @@ def predict(
             advance = bars.counter(shown_name(file), len(data))
             if certify:
                 countermodels = find_countermodels(model, data, progress=advance, options=options)
-                answers = [{"entails": c is None, "countermodel": c} for c in countermodels]
+                answers = [
+                    {"entails": c is None, "countermodel": c and in_names_of(line, c)}
+                    for c, line in zip(countermodels, raw_lines(file), strict=True)
+                ]
             else:
                 log_probs = row_log_probabilities(model, data, progress=advance, options=options)
                 answers = [{"probability": p} for p in np.exp(log_probs[:, 1]).tolist()]
@@ -331,6 +342,14 @@ def predict(
                 print("yes")
             else:
                 print(f"no: {console.in_words(answer['countermodel'])}")
+
+
+def in_names_of(line: str, assignment: dict[str, bool]) -> dict[str, bool]:
+    """Rename the variables of an assignment as they are in a line of data."""
+    if not is_user_line(line):
+        return assignment
+    names = variable_names(line)
+    return {names[letter]: value for letter, value in assignment.items() if letter in names}
 
 
 @app.command()

@@ -348,7 +348,7 @@ def as_bounds(bounds: Bounds | int | None, default: Bounds) -> Bounds:
     """
     if bounds is None:
         return default
-    bounds = records.plain(bounds)
+    bounds = records.as_python(bounds)
     return (bounds, bounds) if isinstance(bounds, int) else bounds
 
 
@@ -373,11 +373,11 @@ def free_split(
     split = replace(
         kind,
         name=name,
-        rows=records.plain(rows),
+        rows=records.as_python(rows),
         variables=as_bounds(variables, kind.variables),
         operators=as_bounds(operators, kind.operators),
         exact_variables=exact_variables,
-        clauses=records.plain(clauses),
+        clauses=records.as_python(clauses),
     )
     split.validate()
     return split

@@ -136,6 +136,9 @@ def generate_folder(
     """Write a data set to a folder, completing an earlier run, and return its manifest."""
     for split in splits:
         split.validate()
+    for path in prune_against:
+        if out.resolve() in path.resolve().parents:
+            raise UserError(f"{path} is in {out}, which is to be filled; prune against other files")
     identity = {
         "format": DATASET_FORMAT,
         "version": possibleworlds.__version__,

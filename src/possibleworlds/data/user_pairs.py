@@ -51,6 +51,16 @@ def read_user_line(line: str) -> Pair:
     return Pair(*row, entails(a, b) if label is None else label)
 
 
+def variable_names(line: str) -> dict[str, str]:
+    """Return the variable of each letter that stands for one in a pair from a user.
+
+    >>> variable_names("rain -> q, q")
+    {'a': 'rain', 'q': 'q'}
+    """
+    a, b, _ = parse_user_line(line)
+    return to_letters(a, b)[1]
+
+
 def to_letters(a: Formula | str, b: Formula | str) -> tuple[tuple[str, str], dict[str, str]]:
     """Convert a pair to the vocabulary of data and networks; return the variable of each letter.
 

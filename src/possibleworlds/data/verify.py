@@ -236,7 +236,18 @@ def verify(
     for again in repeated(np.frombuffer(keys, np.uint64), np.array(ends), paths):
         summaries[list(paths).index(again.path)].problems[again.check] += 1
         yield again
+    yield from missing(paths)
     yield from summaries
+
+
+def missing(paths: Sequence[Path]) -> Iterator[FileProblem]:
+    """Yield the files that a manifest describes and that are not there, for whole folders."""
+    for folder in dict.fromkeys(path.parent for path in paths):
+        if (folder / MANIFEST).exists() and set(folder.glob("*.txt")) <= set(paths):
+            for split in read_manifest(folder)["splits"].values():
+                if not (path := folder / split["file"]).exists():
+                    message = f"missing, although {MANIFEST} describes it"
+                    yield FileProblem(path, 0, "changed", message)
 
 
 def changed(path: Path) -> bool:

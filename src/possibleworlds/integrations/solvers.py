@@ -15,6 +15,7 @@ from possibleworlds.data.heuristics import heuristics
 from possibleworlds.data.pairs import Pair
 from possibleworlds.errors import StorageError
 from possibleworlds.logic.alphabet import ARITY, CODES
+from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.sat import tseitin
 from possibleworlds.logic.syntax import to_published, to_text
 from possibleworlds.storage import atomic_write
@@ -67,7 +68,8 @@ def dimacs(pair: Pair) -> str:
     """
     clauses, numbers = tseitin((pair.premise, True), (pair.conclusion, False))
     last = max((abs(literal) for clause in clauses for literal in clause), default=0)
-    verdict = "A entails B, so this is un" if pair.label else "A does not entail B, so this is "
+    is_entailment = entails(pair.premise, pair.conclusion)  # whatever the label says
+    verdict = "A entails B, so this is un" if is_entailment else "A does not entail B, so this is "
     lines = [
         f"c A = {to_text(pair.premise, 'ascii')}",
         f"c B = {to_text(pair.conclusion, 'ascii')}",
@@ -92,6 +94,9 @@ def write_dimacs(pairs: Iterable[Pair], folder: Path) -> int:
                 file.write(dimacs(pair))
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from None
+    for path in folder.glob("*.cnf"):  # of an earlier export of more pairs
+        if path.stem.isdecimal() and int(path.stem) > count:
+            path.unlink()
     return count
 
 

@@ -28,7 +28,7 @@ from possibleworlds.language.problems import (
 from possibleworlds.language.prompts import explain, make_item
 from possibleworlds.language.wording import Style, Vocabulary, Wording
 from possibleworlds.logic.formula import conjunction
-from possibleworlds.records import plain
+from possibleworlds.records import as_python
 
 LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
     {"variables": (1, 2), "operators": (0, 2)},
@@ -43,7 +43,7 @@ LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
 """A curriculum: sizes from a first exercise to those of the paper's test (hard)."""
 MAX_ITEMS = 10_000_000
 """The largest size of a sequence, which is kept in memory."""
-NEW_VARIABLES = ("massive", "giant")
+WITH_NEW_VARIABLES = ("massive", "giant")
 """Sources whose conclusions almost always have variables that the premises do not have."""
 FRUITLESS_PROBLEMS = 10_000
 """After so many problems without an item, as if conclusions cannot be that long, there are none."""
@@ -96,7 +96,7 @@ class TaskSettings:
                 f"chain_of_thought is true or false, not {quoted(self.chain_of_thought)}"
             )
         split_of_source(self.source, self.variables, self.operators).validate()
-        if self.kind == "conclude" and self.source in NEW_VARIABLES:
+        if self.kind == "conclude" and self.source in WITH_NEW_VARIABLES:
             raise UserError(f"the conclusions of {self.source!r} have variables of their own")
         if self.premises > 1 and self.source != "fourtuples":
             raise UserError("several premises need the source 'fourtuples'")
@@ -145,7 +145,7 @@ def tasks(
     `settings` are the fields of `TaskSettings`; `level` sets variables and operators by the
     curriculum `LEVELS`.
     """
-    level, size = plain(level), plain(size)
+    level, size = as_python(level), as_python(size)
     if level is not None:
         if not isinstance(level, int) or not 0 <= level < len(LEVELS):
             raise UserError(f"level must be within 0 to {len(LEVELS) - 1}, not {quoted(level)}")
@@ -156,7 +156,7 @@ def tasks(
             raise UserError(f"no setting {quoted(name)}; there are {', '.join(known)}")
         if name in ("variables", "operators"):
             value = as_bounds(value, getattr(TaskSettings, name))
-        settings[name] = plain(value)
+        settings[name] = as_python(value)
     return Tasks(TaskSettings(kind, **settings), size)
 
 

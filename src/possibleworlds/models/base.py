@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from torch import Tensor, nn
 from torch.nn.functional import nll_loss
 
 from possibleworlds.errors import UserError
 from possibleworlds.models.batch import Batch
+from possibleworlds.records import Range, check_argument
 
 MAX_SEARCH = 10**12
 """The largest number of worlds or steps that a network can be evaluated with."""
@@ -93,14 +94,13 @@ class Model(nn.Module, ABC):
     @classmethod
     def validate_options(cls, options: Options) -> None:
         """Raise UserError if the network cannot be evaluated with these options."""
-        for value, supported, what, minimum in (
-            (options.worlds, cls.has_worlds, "worlds", 1),
-            (options.steps, cls.has_steps, "worlds that move", 0),
-            (options.budget, cls.has_steps, "worlds that move", 1),
+        for name, supported, what, minimum in (
+            ("worlds", cls.has_worlds, "worlds", 1),
+            ("steps", cls.has_steps, "worlds that move", 0),
+            ("budget", cls.has_steps, "worlds that move", 1),
         ):
-            if value is None:
+            if (value := getattr(options, name)) is None:
                 continue
             if not supported:
-                raise UserError(f"{cls.__name__} imagines no {what}")
-            if not minimum <= value <= MAX_SEARCH:
-                raise UserError(f"{value} is not within {minimum} to {MAX_SEARCH:,}")
+                raise UserError(f"{cls.__name__} has no {what}")
+            check_argument(name, value, Annotated[int, Range(minimum, MAX_SEARCH)])

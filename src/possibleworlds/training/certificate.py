@@ -30,7 +30,7 @@ PATIENCE = 4
 def with_worlds(model: Model) -> PossibleWorldNet:
     """Return the network; raise UserError if it is not one with worlds."""
     if not isinstance(model, PossibleWorldNet):
-        raise UserError(f"{type(model).__name__} imagines no worlds, so none can be shown")
+        raise UserError(f"{type(model).__name__} has no worlds, which certified answers need")
     return model
 
 

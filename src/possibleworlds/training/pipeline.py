@@ -20,7 +20,7 @@ from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models import Model
 from possibleworlds.models.registry import entries, resolve
 from possibleworlds.parallel import StopRequestedError, stop_requested
-from possibleworlds.records import plain
+from possibleworlds.records import as_python
 from possibleworlds.storage import exclusive_folder, is_temporary
 from possibleworlds.training.batches import Dataset
 from possibleworlds.training.checkpoint import (
@@ -194,7 +194,7 @@ def train(
     """Train a network on pairs (see `possibleworlds.train`)."""
     if epochs is not None:
         settings["epochs"] = epochs
-    values, seed = {name: plain(value) for name, value in settings.items()}, plain(seed)
+    values, seed = {name: as_python(value) for name, value in settings.items()}, as_python(seed)
     check_length(values)
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= 2**62:
         raise UserError(f"seed must be a whole number from 0 to 2**62, not {quoted(seed)}")

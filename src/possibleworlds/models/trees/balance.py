@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from possibleworlds.logic.alphabet import AND, CODES, IMPLIES, N_OPERATORS, NOT, OR
 
-NEGATION, CONJUNCTION, DISJUNCTION, IMPLICATION = (CODES[op] for op in (NOT, AND, OR, IMPLIES))
+NOT_CODE, CONJUNCTION, DISJUNCTION, IMPLICATION = (CODES[op] for op in (NOT, AND, OR, IMPLIES))
 DUAL = {CONJUNCTION: DISJUNCTION, DISJUNCTION: CONJUNCTION}
 MIN_CHAIN = 8
 """The fewest members of a chain that is rewritten; shorter ones stay as in the training data."""
@@ -59,7 +59,7 @@ def balance(codes: Iterable[int]) -> list[int]:
     keys: dict[tuple[int, ...], int] = {}
     for code in map(int, codes):
         right = stack.pop() if code < N_OPERATORS else None
-        left = stack.pop() if right and code != NEGATION else None
+        left = stack.pop() if right and code != NOT_CODE else None
         parts = tuple(node.key for node in (left, right) if node)
         node = Node(code, keys.setdefault((code, *parts), len(keys)))
         if right and not left:
@@ -97,7 +97,7 @@ def members_of(node: Node, kind: int, is_negated: bool = False) -> tuple[Members
     """Return the members of a node in a chain of this kind, and whether they are to be negated."""
     if node.kind == (DUAL[kind] if is_negated else kind):
         return node.members, node.is_flipped != is_negated
-    if node.code == NEGATION and node.kind not in DUAL:
+    if node.code == NOT_CODE and node.kind not in DUAL:
         return members_of(node.operands[0], kind, not is_negated)
     return deque([(is_negated, node)]), False
 
@@ -138,7 +138,7 @@ def codes_from_root(root: Node) -> list[int]:
             continue
         ((is_negated, node),) = parts
         if is_negated:
-            codes.append(NEGATION)
+            codes.append(NOT_CODE)
         if len(node.members) >= MIN_CHAIN:
             flipped = [(negated != node.is_flipped, part) for negated, part in node.members]
             distinct = {(negated, part.key): (negated, part) for negated, part in flipped}
