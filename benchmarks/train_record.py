@@ -67,6 +67,7 @@ ROWS = {
     "guidedworldnet": Row("guidedworldnet", 12, data="wide"),
     "linear-bow": Row("linear-bow", 60),
     "mlp-bow": Row("mlp-bow", 100),
+    "treelstm-60": Row("treelstm", 60),
     "treelstm": Row("treelstm", 240),
     "treenet": Row("treenet", 100, {"size": 32, "mlp_size": 32, "batch_size": 128}),
     "lstm": Row("lstm", 40),
