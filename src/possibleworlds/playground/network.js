@@ -37,37 +37,32 @@ export function basic(rpn) {
   });
 }
 
-// The same with chains of operators as balanced trees, as possibleworlds/models/trees/balance.py has
-// it: runs of & and of |, a > (b > c) as (a & b) > c, and long chains that are written in several ways.
+// The same with chains of operators as balanced trees, as possibleworlds/models/trees/balance.py has it.
 export function balanced(rpn) {
   const keys = new Map(); // the same for equal sub-formulas
-  const keyOf = (...parts) => keys.get(`${parts}`) ?? keys.set(`${parts}`, keys.size).size - 1;
+  const keyOf = (parts) => keys.get(`${parts}`) ?? keys.set(`${parts}`, keys.size).size - 1;
   const run = (op, nodes) => nodes.flatMap((node) => (node.symbol === op ? node.operands : [node]));
   const membersOf = (node, kind, isNegated = false) => (
     node.kind === (isNegated ? DUAL[kind] : kind) ? node.members.map(([not, one]) => [not !== isNegated, one])
       : node.symbol === "~" && !node.kind ? membersOf(node.operands[0], kind, !isNegated) : [[isNegated, node]]);
-  const root = fold(basic(rpn), (symbol, operands) => {
-    const node = { symbol, operands, members: [], key: keyOf(symbol, ...operands.map(({ key }) => key)) };
-    const [left, right] = operands;
-    if (symbol === "~" && left.kind) return { ...node, kind: DUAL[left.kind], members: membersOf(left, DUAL[left.kind], true) };
-    if (!right) return node;
-    const kind = symbol === ">" ? "|" : symbol;
-    const members = [...membersOf(left, kind, symbol === ">"), ...membersOf(right, kind)];
-    if (symbol !== ">") return { ...node, kind, members, operands: run(symbol, operands) };
-    if (right.symbol !== ">") return { ...node, kind, members };
-    const premises = { symbol: "&", operands: run("&", [left, right.operands[0]]), members: [] };
-    return { ...node, kind, members, operands: [premises, right.operands[1]] };
-  });
   const joined = (op, parts, half = Math.ceil(parts.length / 2)) => (parts.length === 1
     ? parts[0] : [...joined(op, parts.slice(0, half)), ...joined(op, parts.slice(half)), op]);
   const write = ({ symbol, operands, kind, members }) => {
-    if (members.length < MIN_CHAIN) {
-      return operands[1] ? joined(symbol, operands.map(write)) : [...operands.flatMap(write), symbol];
-    }
     const distinct = new Map(members.map(([not, one]) => [`${not} ${one.key}`, [not, one]]));
-    return joined(kind, [...distinct.values()].map(([not, one]) => (not ? [...write(one), "~"] : write(one))));
+    const parts = () => [...distinct.values()].map(([not, one]) => (not ? [...write(one), "~"] : write(one)));
+    return members.length >= MIN_CHAIN ? joined(kind, parts())
+      : operands[1] ? joined(symbol, operands.map(write)) : [...operands.flatMap(write), symbol];
   };
-  return write(root);
+  return write(fold(basic(rpn), (symbol, operands) => {
+    const [left, right] = operands;
+    const kind = symbol === "~" ? DUAL[left.kind] : symbol === ">" ? "|" : right && symbol;
+    const members = kind ? [...membersOf(left, kind, ">~".includes(symbol)), ...(right ? membersOf(right, kind) : [])] : [];
+    const node = { symbol, operands, kind, members, key: keyOf([symbol, ...operands.map(({ key }) => key)]) };
+    if (right && symbol !== ">") node.operands = run(symbol, operands);
+    if (symbol !== ">" || right.symbol !== ">") return node;
+    const premises = { symbol: "&", operands: run("&", [left, right.operands[0]]), members: [] };
+    return { ...node, operands: [premises, right.operands[1]] };
+  }));
 }
 
 // Which letter stands for which variable: its own name, or one that is still free.
