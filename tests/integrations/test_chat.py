@@ -322,7 +322,7 @@ def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
     written = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
     assert "\npossibleworlds evaluate --endpoint URL --model tiny sets/test_easy.txt\n" in written
     (row,) = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))["results"]
-    assert row["trained_on"] == "data unknown"  # not the folder, which has no training data either
+    assert row["trained_on"] == ""  # not the folder, which has no training data either
     assert "possibleworlds train tiny" not in written
     bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
     assert bad.returncode == 2
