@@ -689,6 +689,7 @@ def test_a_word_that_does_not_answer_the_question_does_not_score(reply: str, wor
         "Answer: no. In every case where the premise is true the conclusion is true.",
         "Answer: no\nTherefore the entailment holds.",
         "Answer: no\nHence valid.",
+        "Answer: no\nSo it's a valid argument.",
         "Answer: no\nThe premise guarantees the conclusion.",
         "No\n\nExplanation: The premise entails the conclusion",
     ],
@@ -696,6 +697,36 @@ def test_a_word_that_does_not_answer_the_question_does_not_score(reply: str, wor
 def test_unfinished_conditional_and_contradictory_decisions(reply: str) -> None:
     for item in (YES, NO):
         assert score(reply, item).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The argument is not logically valid.",
+        "To be valid, the conclusion would have to be true in every case where the premise is.",
+        "In the case p = true, q = false the premise is true and the conclusion is false.",
+        "There is a countermodel: p = true, q = false.",
+        "The conclusion can be false while the premise is true.",
+    ],
+)
+def test_reasons_for_a_no(reason: str) -> None:
+    assert score(f"Answer: no\n\n{reason}", NO).verdict == "right"
+    assert score(f"{reason}\n\nAnswer: no", NO).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "In every case in which the premise is true, the conclusion is true as well.",
+        "There is no assignment that makes the premise true and the conclusion false.",
+        "The conclusion is false only if p is false, and then the premise is false, too.",
+        "By modus ponens, q is true.",
+    ],
+)
+def test_reasons_for_a_yes(reason: str) -> None:
+    assert score(f"{reason}\n\nAnswer: yes", YES).verdict == "right"
+    if "only if" not in reason:  # after an answer, this may be a condition
+        assert score(f"Answer: yes\n\n{reason}", YES).verdict == "right"
 
 
 @pytest.mark.parametrize(

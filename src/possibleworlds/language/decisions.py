@@ -119,7 +119,7 @@ CONTRARY = {
         rf"\b(?:it|conclusion)\s+{ADVERBS}follows\b(?!\s+that)|\bargument\s+is\s+valid\b|"
         rf"\bno\s+(?:such\s+)?{CASE}\b|\b(?:assignment|case|countermodel)\s+(?:does\s+not|doesn't)\s+exist|"
         r"\bpremises?\s+(?:entails?|impl(?:y|ies)|guarantees?)\b|\b(?:entailment|argument)\s+(?:holds|is\s+"
-        r"correct)\b|(?<!not )(?<!not a )\bvalid\b(?!\s+(?:if|only))|"
+        r"correct)\b|\b(?:so|hence|thus|therefore)\b[,\s]+(?:it(?:'s|\s+is)\s+)?(?:an?\s+)?valid\b|"
         r"\bin\s+every\s+case\s+(?:where|in\s+which)\s+the\s+premises?\s+(?:is|are)\s+true,?\s+the\s+"
         r"conclusion\s+is\s+(?:also\s+)?true|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
         re.IGNORECASE,
