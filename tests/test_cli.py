@@ -515,7 +515,7 @@ def test_standard_input_is_data_like_any_other(small: Path) -> None:
         assert piped.stdout.split() == file.stdout.replace("test_easy.txt", "-").split()
     wrong = run("verify", "-", stdin="p,q,1\n")
     assert wrong.returncode == 1
-    assert wrong.stdout.startswith("-:1: format: ")
+    assert wrong.stdout.startswith("-:1: label: ")
     lines = run("verify", "-", "--json", stdin="p,q,1\n").stdout.splitlines()
     assert [json.loads(line)["path"] for line in lines] == ["-", "-"]
 
