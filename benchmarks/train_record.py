@@ -10,7 +10,7 @@ the second of any. Writes OUT/paper and OUT/wide, the data, and OUT/runs/ROW-SEE
 their evaluations; beside each, the commit at which it began.
 
 Lengths are in epochs, set before any result was seen by the speed of a network (docs/models.md), so
-that a seed takes 2 to 30 minutes of a core; docs/results.md names two exceptions. Settings are the
+that a seed takes 2 to 30 minutes of a core; docs/results.md names the exceptions. Settings are the
 defaults, which an earlier search selected on generated validation data, but for those in ROWS.
 `record.py` puts results on record.
 """

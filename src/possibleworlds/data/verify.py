@@ -15,10 +15,9 @@ from possibleworlds.data.heuristics import heuristics
 from possibleworlds.data.keys import pair_keys
 from possibleworlds.data.pairs import Pair
 from possibleworlds.data.splits import MANIFEST, read_manifest
-from possibleworlds.data.user_pairs import is_user_line, parse_user_line, read_user_line
+from possibleworlds.data.user_pairs import is_user_line, read_user_line
 from possibleworlds.errors import UserError
 from possibleworlds.logic.entailment import entails
-from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.sat import DEFAULT_SOLVER, find_model
 from possibleworlds.logic.truth import COUNTED_VARIABLES, count_models
 from possibleworlds.parallel import ordered_map
@@ -77,7 +76,7 @@ def check_lines(lines: list[str], are_published: bool = True) -> list[Checked]:
 
     They are rows in the published format, or pairs as users write them.
     """
-    checked = [check_line(line) if are_published else check_user_line(line) for line in lines]
+    checked = [check_line(line, are_published) for line in lines]
     keys = iter(pair_keys((pair.a, pair.b) for pair, *_ in checked if pair))
     keyed = [line._replace(key=next(keys)) if line.pair else line for line in checked]
     for place in range(len(keyed) - 1):
@@ -100,37 +99,22 @@ def one_sided(entailment: Pair, mutated: Pair) -> str:
     return "" if models == mutants else f"B has {models:,} models, B* {mutants:,}"
 
 
-def check_line(line: str) -> Checked:
-    """Check a single line."""
+def check_line(line: str, is_published: bool) -> Checked:
+    """Check a single line; a pair from a user has no heuristics, and its label may be missing."""
     try:
-        pair, stated = parse_line(line)
+        pair, stated = parse_line(line) if is_published else (read_user_line(line), None)
     except UserError as error:
         return Checked(None, 0, [("format", str(error).split("\n")[0])])
-    a, b = Formula(tuple(pair.a)), Formula(tuple(pair.b))
-    problem = label_problem(a, b, pair.label)
-    problems = [problem] if problem else []
+    problems = []
+    a, b = pair.premise, pair.conclusion
+    if entails(a, b, DEFAULT_SOLVER) != pair.label:
+        truth = "does not entail" if pair.label else "entails"
+        problems.append(("label", f"the label is {pair.label:d}, but A {truth} B"))
     h1, h2, h3 = heuristics(pair.a, pair.b)
     by_operators = a.operators >= b.operators
-    if stated not in ((h1, h2, h3), (by_operators, h2, h3)):
+    if stated and stated not in ((h1, h2, h3), (by_operators, h2, h3)):
         problems.append(("heuristic", f"H1,H2,H3 should be {h1:d},{h2:d},{h3:d}"))
     return Checked(pair, 0, problems)
-
-
-def check_user_line(line: str) -> Checked:
-    """Check a pair from a user, which may have a label, but no heuristics."""
-    try:
-        pair, (a, b, label) = read_user_line(line), parse_user_line(line)
-    except UserError as error:
-        return Checked(None, 0, [("format", str(error).split("\n")[0])])
-    problem = None if label is None else label_problem(a, b, label)
-    return Checked(pair, 0, [problem] if problem else [])
-
-
-def label_problem(a: Formula, b: Formula, label: bool) -> tuple[str, str] | None:
-    """Describe what is wrong with a label, if anything."""
-    if entails(a, b, DEFAULT_SOLVER) == label:
-        return None
-    return "label", f"the label is {label:d}, but A {'does not entail' if label else 'entails'} B"
 
 
 def unit_at(rows: Sequence[Pair | None]) -> str:

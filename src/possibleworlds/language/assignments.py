@@ -211,9 +211,10 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
     listing, reason = split_reason(first, item)
     values = read_values(listing, item)
     if len(values.assignment) == len(item.variables):
-        for line in f"{others}\n{after}".splitlines():
+        introduced = [line for line in after.splitlines() if ANOTHER.match(line)]
+        for line in (*others.splitlines(), *introduced):
             again = read_values(split_reason(line, item)[0], item)
-            is_another = (again.stated and line in others.splitlines()) or ANOTHER.match(line)
+            is_another = again.stated or ANOTHER.match(line)
             if is_another and len(again.assignment) == len(values.assignment):
                 differs = again.contradictory or again.assignment != values.assignment
                 values = replace(values, contradictory=values.contradictory or differs)
@@ -243,13 +244,13 @@ ANOTHER = re.compile(
 
 def with_blocks(text: str, after: str, item: Item) -> tuple[str, str]:
     """Move the blocks after an answer to it that only continue its list of values."""
-    while True:
+    while len(read_values(text, item).assignment) < len(item.variables):
         block, _, rest = after.strip().partition("\n\n")
         values = read_values(block, item)
-        complete = len(read_values(text, item).assignment) == len(item.variables)
-        if complete or not (values.stated and values.assignment) or values.contradictory:
-            return text, after
+        if values.contradictory or not (values.stated and values.assignment):
+            break
         text, after = f"{text}\n{block}", rest
+    return text, after
 
 
 TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)

@@ -39,8 +39,6 @@ class Answer:
     """The rest of its line."""
     after: str = ""
     """The lines that follow."""
-    marked: bool = True
-    """Whether it is marked as the answer, not only the end of the reply."""
     nested: bool = False
     """Whether it is an object within a JSON object, such as an assignment."""
     question: str = ""

@@ -108,7 +108,7 @@ class Batch:
 
     @property
     def balanced(self) -> Batch:
-        """The same pairs, with chains of one operator as balanced trees."""
+        """The same pairs, with chains of operators as balanced trees."""
         return replace(self, forest=self.forest.balanced)
 
     @cached_property

@@ -5,7 +5,7 @@ z = W_f [sat3(w, A), sat3(w, B)] + b_f, which is lower the stronger w is as evid
 "A entails B", and the product is taken over the worlds where they arrive. An evaluation takes only
 a few such steps and continues by tabu search (tabu.py), until a world refutes the entailment or a
 budget is spent; the best world then decides. The search knows no logic, only what the network has
-learnt; but an evaluation first balances chains of one operator (trees/balance.py).
+learnt; but an evaluation first balances chains of operators (trees/balance.py).
 
 Tabu search scores a world by both sides. With z = a + b + b_f, where a is W_f's term of A and b
 that of B, e^a acts as the odds that A is false in w, and e^b as the odds that B is true. Their sum

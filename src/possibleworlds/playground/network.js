@@ -48,10 +48,9 @@ export function balanced(rpn) {
   const joined = (op, parts, half = Math.ceil(parts.length / 2)) => (parts.length === 1
     ? parts[0] : [...joined(op, parts.slice(0, half)), ...joined(op, parts.slice(half)), op]);
   const write = ({ symbol, operands, kind, members }) => {
+    if (members.length < MIN_CHAIN) return operands[1] ? joined(symbol, operands.map(write)) : [...operands.flatMap(write), symbol];
     const distinct = new Map(members.map(([not, one]) => [`${not} ${one.key}`, [not, one]]));
-    const parts = () => [...distinct.values()].map(([not, one]) => (not ? [...write(one), "~"] : write(one)));
-    return members.length >= MIN_CHAIN ? joined(kind, parts())
-      : operands[1] ? joined(symbol, operands.map(write)) : [...operands.flatMap(write), symbol];
+    return joined(kind, [...distinct.values()].map(([not, one]) => (not ? [...write(one), "~"] : write(one))));
   };
   return write(fold(basic(rpn), (symbol, operands) => {
     const [left, right] = operands;
