@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from possibleworlds import cli
 from possibleworlds.logic import Formula
 
 # A shell lets commands in the background ignore Ctrl-C, and tests send it to their children.
@@ -22,6 +24,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores, as tests spend a third of their time waiting."""
+    return (os.cpu_count() or 1) + 1
+
 
 NAMES = st.sampled_from(["p", "q", "r", "s", "rain", "x_1", "q'", "a"])
 
@@ -83,6 +91,15 @@ def browser() -> Iterator[Any]:
         browser = started.chromium.launch(executable_path=command, args=CHROMIUM_ARGUMENTS)
         yield browser
         browser.close()
+
+
+def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run the command in this process: its exit code, standard output and standard error."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["possibleworlds", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    return int(ended.value.code or 0), *capsys.readouterr()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 import possibleworlds
 from possibleworlds import cli
 from possibleworlds.cli.console import Bars, TimeLeftColumn
-from tests.conftest import started, wait_for_file
+from tests.conftest import run_here, started, wait_for_file
 
 
 def run(
@@ -24,15 +24,6 @@ def run(
     )
     assert "Traceback" not in done.stderr
     return done
-
-
-def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run the command in this process: its exit code, standard output and standard error."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["possibleworlds", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-    return int(ended.value.code or 0), *capsys.readouterr()
 
 
 @pytest.fixture(scope="module")

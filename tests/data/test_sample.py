@@ -61,7 +61,7 @@ def test_random_words_differ_between_variables() -> None:
     assert len(np.unique(words)) == 26 * 16
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.integers(0, 1000), st.sampled_from([(1, 3), (6, 10), (9, 13), (20, 26)]))
 def test_what_a_group_says_of_entailment_is_true(seed: int, variables: tuple[int, int]) -> None:
     for group in sample_groups(np.random.default_rng(seed), 2, variables, (1, 12)):

@@ -37,6 +37,7 @@ SMALL = {
     "worlds": 3,
     "world_size": 5,
     "steps": 2,
+    "search_evaluations": 50,
 }
 ROWS = st.lists(
     st.tuples(DATA_FORMULAS, DATA_FORMULAS, st.sampled_from([0, 1])), min_size=1, max_size=6

@@ -57,7 +57,7 @@ def test_an_assignment_refutes_where_it_makes_a_true_and_b_false(
 @settings(max_examples=30)
 @given(st.lists(st.tuples(DATA_FORMULAS, DATA_FORMULAS), min_size=1, max_size=6))
 def test_no_network_certifies_a_false_refutation(pairs: list[tuple[str, str]]) -> None:
-    model = untrained()
+    model = untrained(search_evaluations=100)
     data = Dataset(Pairs.of([(a, b, 0) for a, b in pairs]))
     countermodels = certify(model, data)
     assert len(countermodels) == len(pairs)

@@ -33,6 +33,7 @@ from possibleworlds.training.evaluation import interval
 from possibleworlds.training.loop import Trainer
 from possibleworlds.training.pipeline import Job
 from possibleworlds.training.pipeline import run_job as train
+from tests.conftest import run_here
 
 QUICK = {"epochs": 3.0, "evaluations": 3, "size": 8}
 
@@ -396,10 +397,17 @@ def possible(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPr
     return done
 
 
-def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
+def test_the_commands(
+    data: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def output(*arguments: str, code: int = 0) -> str:
+        returned, printed, said = run_here(capsys, *arguments)
+        assert returned == code, said
+        return printed
+
     test = str(data / "test_easy.txt")
-    evaluated = possible("evaluate", str(run), test, str(data / "validate.txt"), "--json")
-    lines = [json.loads(line) for line in evaluated.stdout.splitlines()]
+    evaluated = output("evaluate", str(run), test, str(data / "validate.txt"), "--json")
+    lines = [json.loads(line) for line in evaluated.splitlines()]
     assert [line["file"] for line in lines] == [test, str(data / "validate.txt")]
     for line in lines:
         assert line["accuracy"] == line["correct"] / line["rows"]
@@ -409,40 +417,41 @@ def test_the_commands(data: Path, run: Path, tmp_path: Path) -> None:
     described = json.loads((run / RUN).read_text())
     assert lines[1]["accuracy"] == described["metrics"]["validation"]
     elsewhere = shutil.copy(test, tmp_path)
-    both = possible("evaluate", str(run), test, str(elsewhere)).stdout
+    both = output("evaluate", str(run), test, str(elsewhere))
     assert "95 % interval" in both
     assert both.count(f"{tmp_path.name}/test_easy ") == 2  # a column by each kind of size
 
-    predicted = possible("predict", str(run), test).stdout.split()
+    predicted = output("predict", str(run), test).split()
     assert len(predicted) == lines[0]["rows"]
     network = possibleworlds.load(run)
     first = Path(test).read_text().splitlines()[0].split(",")
     assert float(predicted[0]) == pytest.approx(network.probability(*first[:2]), abs=1e-5)
-    as_json = possible("predict", str(run), test, "--json").stdout.splitlines()
+    as_json = output("predict", str(run), test, "--json").splitlines()
     assert json.loads(as_json[0])["line"] == 1
 
-    decided = possible("entails", "p -> q", "q -> p", "--model", str(run))
-    assert decided.returncode == 1
-    assert "says" in decided.stdout
-    assert "countermodel: p false, q true" in decided.stdout
-    answer = json.loads(possible("entails", "p", "p", "--model", str(run), "--json").stdout)
+    decided = output("entails", "p -> q", "q -> p", "--model", str(run), code=1)
+    assert "says" in decided
+    assert "countermodel: p false, q true" in decided
+    answer = json.loads(output("entails", "p", "p", "--model", str(run), "--json"))
     assert 0 < answer["probability"] < 1
 
-    listed = [json.loads(line) for line in possible("models", "--json").stdout.splitlines()]
+    listed = [json.loads(line) for line in output("models", "--json").splitlines()]
     assert len(listed) >= 12
     by_name = {line["name"]: line for line in listed}
     line = by_name["possibleworldnet"]
     assert line["pretrained"]["validate"] > 0.985
     assert line["paper"]["validate"] == pytest.approx(0.987)
     assert line["parameters"] == 28993
-    assert line["summary"] == "A and B evaluated in many imagined worlds"
+    assert line["summary"] == "A and B in many imagined worlds"
     for name, line in by_name.items():
         if line["pretrained"]:
             weights = possibleworlds.load(name).model.parameters()
             assert line["parameters"] == sum(weight.numel() for weight in weights)
         for accuracies in filter(None, (line["paper"], line["pretrained"])):
             assert all(0 < share <= 1 for share in accuracies.values())
-    assert "possibleworldnet" in possible("models").stdout
+    table = output("models")
+    assert "possibleworldnet" in table
+    assert all(len(shown) <= 80 for shown in table.splitlines())
 
 
 def test_the_recipe_of_a_pretrained_network(data: Path, tmp_path: Path) -> None:
@@ -493,12 +502,20 @@ def test_the_recipe_of_a_pretrained_network(data: Path, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_clear_line(
-    arguments: list[str], problem: str, data: Path, run: Path, tmp_path: Path
+    arguments: list[str],
+    problem: str,
+    data: Path,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     filled = [a.replace("RUN", str(run)).replace("DATA", str(data)) for a in arguments]
-    done = possible(*filled, cwd=tmp_path)
-    assert done.returncode == 2
-    assert problem in done.stderr
+    monkeypatch.chdir(tmp_path)
+    code, _, said = run_here(capsys, *filled)
+    assert code == 2
+    assert problem in said
+    assert "Traceback" not in said
     assert not (tmp_path / "r").exists()
 
 
