@@ -373,11 +373,12 @@ def models(as_json: console.Json = False) -> None:
     rows = []
     for line in lines:
         sources = line["paper"], line["pretrained"]
-        validation = [f"{100 * s['validate']:.1f} %" if s else "-" for s in sources]
+        validation = [f"{100 * s['validate']:.1f}" if s else "-" for s in sources]
         parameters = f"{line['parameters']:,}" if line["parameters"] else "-"
         rows.append((line["name"], *validation, parameters, line["summary"]))
-    console.print_table(("network", "paper", "pretrained", "parameters", ""), rows)
-    print("Accuracy on the published validation set; parameters of the pretrained network.")
+    console.print_table(("network", "paper", "ours", "params", ""), rows)
+    print("Accuracy on the published validation set in percent: in the network's paper,")
+    print("and of the pretrained network, whose parameters are counted.")
     if find_spec("torch"):
         from possibleworlds.models.trees import native
 

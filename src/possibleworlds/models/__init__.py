@@ -46,8 +46,8 @@ class CallableModule(ModuleType):
         >>> import possibleworlds as pw
         >>> for model in pw.models()[:2]:
         ...     print(model.name, "-", model.summary)
-        linear-bow - mean of the symbols' vectors, a linear layer
-        mlp-bow - mean of the symbols' vectors, an MLP
+        linear-bow - mean of symbol vectors, then linear
+        mlp-bow - mean of symbol vectors, then an MLP
         """
         return ModelTable(entries().values())
 

@@ -51,7 +51,7 @@ class LinearBow(Bow):
     """
 
     name: ClassVar[str] = "linear-bow"
-    summary: ClassVar[str] = "mean of the symbols' vectors, a linear layer"
+    summary: ClassVar[str] = "mean of symbol vectors, then linear"
     citation: ClassVar[str] = (
         'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.1'
     )
@@ -79,7 +79,7 @@ class MlpBow(Bow):
     """A multi-layer perceptron on both means."""
 
     name: ClassVar[str] = "mlp-bow"
-    summary: ClassVar[str] = "mean of the symbols' vectors, an MLP"
+    summary: ClassVar[str] = "mean of symbol vectors, then an MLP"
     citation: ClassVar[str] = (
         'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.1'
     )

@@ -114,7 +114,7 @@ class ConvNet(Model):
     """One stack of convolutions that encodes both sides."""
 
     name: ClassVar[str] = "convnet"
-    summary: ClassVar[str] = "convolutions over each side's symbols"
+    summary: ClassVar[str] = "convolutions over each side"
     citation: ClassVar[str] = (
         'Kalchbrenner et al. 2014, "A Convolutional Neural Network for Modelling Sentences"'
     )

@@ -57,7 +57,7 @@ class GraphNet(Model):
     """Bidirectional message passing on the graph of a pair with shared subformulas."""
 
     name: ClassVar[str] = "graphnet"
-    summary: ClassVar[str] = "messages on the graph of shared subformulas"
+    summary: ClassVar[str] = "messages between shared subformulas"
     citation: ClassVar[str] = (
         'after Rawson & Reger 2020, "Directed Graph Networks for Logical Reasoning"'
     )

@@ -59,7 +59,7 @@ class GuidedWorldNet(PossibleWorldNet):
     """The paper's PossibleWorldNet, with worlds guided by its own gradient."""
 
     name: ClassVar[str] = "guidedworldnet"
-    summary: ClassVar[str] = "worlds that search for a countermodel"
+    summary: ClassVar[str] = "worlds that seek a countermodel"
     citation: ClassVar[str] = (
         "this package; after Evans et al. 2018, "
         '"Can Neural Networks Understand Logical Entailment?"'

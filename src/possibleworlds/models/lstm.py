@@ -88,7 +88,7 @@ class Lstm(Model):
     """One LSTM that encodes both sides."""
 
     name: ClassVar[str] = "lstm"
-    summary: ClassVar[str] = "an LSTM over each side's symbols"
+    summary: ClassVar[str] = "an LSTM over each side"
     citation: ClassVar[str] = 'Hochreiter & Schmidhuber 1997, "Long Short-Term Memory"'
     settings_class: ClassVar[type] = LstmSettings
     search_space: ClassVar[dict[str, list[Any]]] = {
@@ -119,7 +119,7 @@ class BiLstm(Lstm):
     """Like Lstm, in both directions."""
 
     name: ClassVar[str] = "bilstm"
-    summary: ClassVar[str] = "LSTMs in both directions over each side"
+    summary: ClassVar[str] = "LSTMs in both directions, each side"
     citation: ClassVar[str] = 'Schuster & Paliwal 1997, "Bidirectional Recurrent Neural Networks"'
     search_share: ClassVar[float] = 4
     bidirectional: ClassVar[bool] = True

@@ -64,7 +64,7 @@ class PossibleWorldNet(Model):
     """A and B are evaluated in random worlds, the same for all pairs of a batch."""
 
     name: ClassVar[str] = "possibleworldnet"
-    summary: ClassVar[str] = "A and B evaluated in many imagined worlds"
+    summary: ClassVar[str] = "A and B in many imagined worlds"
     citation: ClassVar[str] = (
         'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.3'
     )

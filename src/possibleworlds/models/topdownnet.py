@@ -39,7 +39,7 @@ class TopDownNet(Model):
     """Networks of operators from the root down, recurrent networks over variables."""
 
     name: ClassVar[str] = "topdownnet"
-    summary: ClassVar[str] = "from the root down, then over the variables"
+    summary: ClassVar[str] = "root down, then over the variables"
     citation: ClassVar[str] = 'Chvalovský 2019, "Top-Down Neural Model For Formulae"'
     published: ClassVar[dict[str, float]] = {
         "validate": 95.5,

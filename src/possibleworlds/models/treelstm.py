@@ -37,7 +37,7 @@ class TreeLSTM(Model):
     """A formula's vector is the hidden state at its root."""
 
     name: ClassVar[str] = "treelstm"
-    summary: ClassVar[str] = "an LSTM cell for each operator, along the tree"
+    summary: ClassVar[str] = "an LSTM cell per operator, on trees"
     citation: ClassVar[str] = (
         "Tai et al. 2015, "
         '"Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks"'

@@ -37,7 +37,7 @@ class TreeNet(Model):
     """A formula's vector is that of its root, normalised at every node."""
 
     name: ClassVar[str] = "treenet"
-    summary: ClassVar[str] = "a small network for each operator, along the tree"
+    summary: ClassVar[str] = "a layer per operator, on trees"
     citation: ClassVar[str] = (
         "after Allamanis et al. 2017 (EqNet), "
         '"Learning Continuous Semantic Representations of Symbolic Expressions"'
