@@ -1,5 +1,6 @@
 """What tests share: random formulas, the published sets, a browser, where they are to be had."""
 
+import io
 import os
 import shutil
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from possibleworlds import cli
+from possibleworlds.data.files import spooled_input
 from possibleworlds.logic import Formula
 
 # A shell lets commands in the background ignore Ctrl-C, and tests send it to their children.
@@ -93,13 +95,26 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run the command in this process: its exit code, standard output and standard error."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["possibleworlds", *arguments])
+def run_here(
+    *arguments: str | Path, cwd: Path | None = None, stdin: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """Run the command by this process, which has its modules loaded already."""
+    spooled_input.cache_clear()
+    words = ["possibleworlds", *map(str, arguments)]
+    contents = stdin.encode(), b"", b""
+    streams = [io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") for content in contents]
+    with pytest.MonkeyPatch.context() as patch, chdir(cwd or "."):
+        patch.setattr(sys, "argv", words)
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, stream)
         with pytest.raises(SystemExit) as ended:
             cli.main()
-    return int(ended.value.code or 0), *capsys.readouterr()
+    texts = []
+    for stream in streams[1:]:
+        stream.seek(0)
+        texts.append(stream.read())
+    assert "Traceback" not in texts[1]
+    return subprocess.CompletedProcess(words, int(ended.value.code or 0), *texts)
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from possibleworlds.models.registry import resolve
 from possibleworlds.training.batches import MAX_LENGTH, Dataset
 from possibleworlds.training.checkpoint import load_tensors, pretrained_copy
 from possibleworlds.training.evaluations import EVALUATION, read_evaluations
+from tests.conftest import run_here
 
 ESCAPE = "\x1b]0;owned\x07\x9b31m\u202e"
 
@@ -67,10 +68,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_no_terminal_escapes_from_names_of_files(arguments: list[str], data: Path) -> None:
     names = {"FILE": str(data / f"test{ESCAPE}.txt"), "FOLDER": str(data)}
-    words = [sys.executable, "-m", "possibleworlds", *(names.get(a, a) for a in arguments)]
-    environment = {**os.environ, "PYTHONUTF8": "1"}
-    done = subprocess.run(words, capture_output=True, encoding="utf-8", env=environment)
-    assert "Traceback" not in done.stderr
+    done = run_here(*(names.get(a, a) for a in arguments))
     shown = done.stdout + done.stderr
     assert shown
     assert all(line.isprintable() for line in shown.split("\n"))

@@ -32,7 +32,7 @@ from possibleworlds.training.batches import Dataset, row_log_probabilities
 from possibleworlds.training.certificate import PATIENCE, certify, refuting, views
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.predictor import Network
-from tests.conftest import DATA_FORMULAS
+from tests.conftest import DATA_FORMULAS, run_here
 
 READY = sorted(folder.name for folder in SHIPPED.iterdir())
 
@@ -149,23 +149,17 @@ def test_pretrained_networks_pass_their_exam(name: str, tmp_path: Path) -> None:
         assert right > EXAM.get(name, 0.5)
 
 
-def test_the_guided_network_shows_the_world_that_convinced_it(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "possibleworlds", "entails", "p -> q", "q -> p"]
+def test_the_guided_network_shows_the_world_that_convinced_it() -> None:
+    command = ["entails", "p -> q", "q -> p", "--model", "guidedworldnet"]
     for more in ([], ["--certify"]):
-        options = ["--model", "guidedworldnet", "--json", *more]
-        done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=tmp_path)
+        done = run_here(*command, "--json", *more)
         assert done.returncode == 1, done.stderr
         answer = json.loads(done.stdout)
         assert answer["model_entails"] is False
         assert answer["assignment"] == {"p": False, "q": True}
         assert answer["refutes"]
         assert (answer["probability"] is None) == bool(more)
-        done = subprocess.run(
-            [*command, "--model", "guidedworldnet", *more],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-        )
+        done = run_here(*command, *more)
         assert done.returncode == 1, done.stderr
         how = "certified" if more else "P = 0.0"
         assert f"guidedworldnet says no ({how}" in done.stdout
@@ -193,7 +187,5 @@ def test_a_pretrained_network_answers_without_the_compiler_of_torch() -> None:
 
 def test_predicted_countermodels_have_the_names_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("rain -> wet, wet\n")
-    command = [sys.executable, "-m", "possibleworlds", "predict", "guidedworldnet", "mine.txt"]
-    command += ["--certify", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run_here("predict", "guidedworldnet", "mine.txt", "--certify", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["countermodel"] == {"rain": False, "wet": False}
