@@ -34,6 +34,7 @@ NAMES = {
     "treelstm": "treelstm, 240 epochs",
     "possibleworldnet-uniform": "possibleworldnet, uniform worlds, as in the paper",
     "guidedworldnet-uniform": "guidedworldnet, uniform worlds",
+    "modern-transformer-rotary": "modern-transformer, rotary instead of tree positions",
     "modern-transformer-paper": "modern-transformer, on the paper's 100,000 rows",
     "modern-transformer": "modern-transformer, on 1,000,000 rows",
 }

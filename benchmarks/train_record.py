@@ -82,6 +82,8 @@ ROWS = {
     "guidedworldnet-uniform": Row(
         "guidedworldnet", 24, {**UNIFORM, "search_evaluations": 0}, data="wide", seeds=(0,)
     ),
+    # The same without tree positions, to see what they contribute.
+    "modern-transformer-rotary": Row("modern-transformer", 25, seeds=(0,)),
     "modern-transformer-paper": Row("modern-transformer", 25, {"positions": "tree"}, seeds=(0,)),
     "modern-transformer": Row(
         "modern-transformer", 2.5, {"positions": "tree"}, data="large", seeds=(0,)

@@ -78,7 +78,7 @@ class ModernTransformer(Model):
     """A pre-norm encoder over the pair, with rotary or tree positions."""
 
     name: ClassVar[str] = "modern-transformer"
-    summary: ClassVar[str] = "pre-norm, SwiGLU, tree positions"
+    summary: ClassVar[str] = "a pre-norm encoder with SwiGLU"
     citation: ClassVar[str] = (
         "Su et al. 2021 (rotary positions), Shazeer 2020 (SwiGLU), "
         'Shiv & Quirk 2019, "Novel positional encodings to enable tree-based transformers"'
