@@ -421,6 +421,12 @@ def test_evaluate_names_the_training_file_and_fits_80_columns(small: Path, train
         assert f"{name}: the network was trained or selected on this file" in done.stderr
     assert "test_easy.txt: the" not in done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
+    assert len(done.stdout.splitlines()) == 8
+    assert "accuracy by size: with --json, or for at most 3 files" in done.stderr
+    names = ("test_big", "test_massive", "test_hard")
+    done = run("evaluate", str(trained), *(str(small / f"{name}.txt") for name in names))
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "variables of a pair" in done.stdout
 
 
 def test_evaluate_keeps_the_files_that_were_done(small: Path) -> None:

@@ -34,8 +34,8 @@ from possibleworlds.training.checkpoint import RUN, SHIPPED, find_run, read_run
 from possibleworlds.training.evaluation import Bin, Evaluation
 
 app = typer.Typer(rich_markup_mode="markdown")
-FILES_PER_TABLE = 3
-"""How many files a table compares, so that it fits into 80 columns."""
+FILES_BY_SIZE = 3
+"""How many files are compared by size at most, so that the table fits into 80 columns."""
 SAMPLE = 16
 """How many pairs are evaluated to estimate how long a file will take."""
 LARGER_SAMPLE = 96
@@ -154,6 +154,7 @@ def evaluate(
 ) -> None:
     """Evaluate a network: accuracy with a 95 % interval, in total and by size of the pairs.
 
+    Accuracy by size is shown for up to three files; --json always has it.
     With --certify, the search for a countermodel visits up to four times as many worlds.
 
     Examples:
@@ -258,7 +259,7 @@ def announce(name: str, pairs: Pairs, evaluate_on: Callable[[Pairs], Evaluation]
 def print_evaluations(
     results: dict[Path, Evaluation], certify: bool = False, as_json: bool = False
 ) -> None:
-    """Print the accuracy on each file, in total and by size of the pairs."""
+    """Print the accuracy on each file, in total and, of few files, by size of the pairs."""
     if as_json:
         for path, result in results.items():
             request = {"file": shown_name(path), "certified": certify}
@@ -272,13 +273,13 @@ def print_evaluations(
         all_four = "-" if result.all_four is None else f"{result.all_four:.2%}"
         lines.append((short[path], f"{result.rows:,}", *accuracy, all_four))
     console.print_table(("file", "rows", "accuracy", "95 % interval", "all four right"), lines)
+    if len(results) > FILES_BY_SIZE:
+        log(f"accuracy by size: with --json, or for at most {FILES_BY_SIZE} files at a time")
+        return
     titles = [short[path].removesuffix(".txt") for path in results]
     for size in ("variables", "operators"):
-        bins = [getattr(result, f"by_{size}") for result in results.values()]
-        for first in range(0, len(bins), FILES_PER_TABLE):
-            shown = slice(first, first + FILES_PER_TABLE)
-            print()
-            print_by_size(size, titles[shown], bins[shown])
+        print()
+        print_by_size(size, titles, [getattr(result, f"by_{size}") for result in results.values()])
 
 
 def print_by_size(unit: str, titles: list[str], columns: list[dict[str, Bin]]) -> None:
