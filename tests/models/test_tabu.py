@@ -1,5 +1,7 @@
-"""The search of guided worlds: tabu search by flips, within a budget, on the network's own z."""
+"""The search of guided worlds: tabu search by flips, within a budget, on the network's score."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import and_, or_
@@ -22,6 +24,7 @@ from possibleworlds.models.tabu import (
     Visited,
     n_chains,
     relevant_components,
+    score_of,
     search,
     walk,
 )
@@ -34,12 +37,17 @@ K = 12
 N = 6
 
 
-def distance(targets: Tensor, lowest: Tensor) -> Evaluate:
-    """Return a z that is the distance from the pair's target, plus its lowest z."""
+def by_one_side(score: Tensor) -> tuple[Tensor, Tensor]:
+    """Return terms of A and B that have this score."""
+    return score, torch.full_like(score, -torch.inf)
 
-    def evaluate(rows: Tensor, worlds: Tensor) -> Tensor:
+
+def distance(targets: Tensor, lowest: Tensor) -> Evaluate:
+    """Return a score that is the distance from the pair's target, plus its lowest score."""
+
+    def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
         wrong = (worlds != targets[rows, None]).sum(-1)
-        return wrong.float() + lowest[rows, None]
+        return by_one_side(wrong.float() + lowest[rows, None])
 
     return evaluate
 
@@ -54,12 +62,12 @@ def toy(
     """Search from some worlds a pair; by default all components may be flipped."""
     evaluate, every = distance(targets, lowest), torch.arange(len(targets))
     worlds = torch.ones(len(targets), N, K)
-    visited = Visited.start(worlds, evaluate(every, worlds), evaluations=N)
+    visited = Visited.start(worlds, evaluate(every, worlds)[0], evaluations=N)
     if relevant is None:
         relevant = torch.ones(len(targets), K, dtype=torch.bool)
     torch.manual_seed(1)
     search(visited, lambda: evaluate, relevant, budgets, share)
-    assert torch.equal(visited.score, evaluate(every, visited.worlds))
+    assert torch.equal(visited.score, evaluate(every, visited.worlds)[0])
     return visited
 
 
@@ -73,7 +81,7 @@ def test_what_can_be_refuted_is_and_stops_early() -> None:
     visited = toy(targets(20), lowest, torch.full((20,), 900))
     assert visited.refuted.tolist() == [True, False] * 10
     assert (visited.evaluations[1::2] == 894).all()  # 6 and 74 moves of 12
-    assert (visited.evaluations[0::2] <= N + K * K).all()  # every move comes nearer
+    assert (visited.evaluations[0::2] <= N + 2 * K * K).all()  # every second turn comes nearer
     assert (visited.score[1::2].amin(1) == 0.5).all()
 
 
@@ -81,7 +89,7 @@ def test_budgets_are_kept_and_a_path_does_not_depend_on_other_pairs() -> None:
     lowest, budgets = torch.full((6,), 0.5), torch.tensor([3, 9, 12, 30, 31, 1000])
     relevant = torch.arange(K) < torch.tensor([2, 3, 12, 12, 5, 5])[:, None]
     together = toy(targets(6), lowest, budgets, relevant)
-    assert together.evaluations.tolist() == [6, 6, 6, 30, 31, 1001 - 5]
+    assert together.evaluations.tolist() == [6, 6, 6, 30, 31, 6 + 2**5]
     for i in range(6):
         rows = slice(i, i + 1)
         alone = toy(targets(6)[rows], lowest[rows], budgets[rows], relevant[rows])
@@ -98,42 +106,57 @@ def test_what_refuted_pairs_leave_goes_to_the_others() -> None:
 
 
 def test_a_move_is_the_best_that_is_not_tabu_as_found_by_trying_all() -> None:
-    """One chain, against a plain loop with the same random numbers."""
-    torch.manual_seed(3)
-    energy = {}
+    """One chain and the climb, against a plain loop with the same random numbers."""
+    random = Random(5)
+    terms: dict[tuple[float, ...], tuple[float, float]] = {}
 
-    def plain(world: tuple[float, ...]) -> float:
-        return energy.setdefault(world, 1 + torch.rand(()).item())
+    def plain(world: Sequence[float]) -> tuple[float, float]:
+        return terms.setdefault(tuple(world), (random.uniform(-1, 1), random.uniform(-1, 1)))
 
-    def evaluate(_: Tensor, worlds: Tensor) -> Tensor:
-        return torch.tensor([[plain(tuple(world)) for world in worlds[0].tolist()]])
+    def score(world: Sequence[float]) -> float:
+        return math.log(sum(map(math.exp, plain(world))))
+
+    def evaluate(_: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = torch.tensor([plain(world) for world in worlds[0].tolist()]).T
+        return a[None], b[None]
 
     k, relevant = 9, [0, 2, 3, 4, 5, 7, 8]
+
+    def flips(world: list[float]) -> dict[int, list[float]]:
+        return {i: [-x if i == j else x for j, x in enumerate(world)] for i in relevant}
+
     start = torch.ones(1, 1, k)
-    visited = Visited.start(start, evaluate(start, start), evaluations=1)
+    visited = Visited.start(start, score_of(*evaluate(start, start)), evaluations=1)
     mask = torch.zeros(1, k, dtype=torch.bool)
     mask[0, relevant] = True
     chains = Chains(visited, torch.tensor([0]), mask, seed=4)
-    world, until, best = [1.0] * k, dict.fromkeys(relevant, 0), plain((1.0,) * k)
-    random = torch.Generator().manual_seed(4)
+    world, until, best = [1.0] * k, dict.fromkeys(relevant, 0), score([1.0] * k)
+    climber, highest, climbs = world, 0, 0
+    drawn = torch.Generator().manual_seed(4)
     for move in range(8):  # there is no restart before
-        if move and move % 3 == 0:  # every fourth time, random worlds are evaluated instead
-            drawn = 2.0 * (torch.rand(1, 7, k, generator=random) >= 0.5) - 1
-            drawn[..., [1, 6]] = 1.0  # the components that do not matter stay as they are
+        if move:  # every second turn is for the climb
+            i = relevant[int(7 * torch.rand(1, generator=drawn))]
+            u = torch.rand((), generator=drawn).item()
             chains.move(torch.tensor([True]), evaluate)
-            best = min(best, *(plain(tuple(other)) for other in drawn[0].tolist()))
+            tried = flips(flips(climber)[i])
+            signs = [[plain(flip)[side] < 0 for flip in tried.values()] for side in (0, 1)]
+            sensitivity = sum(min(sum(side), 7 - sum(side)) for side in signs)
+            if sensitivity >= highest or u < 0.1:
+                climber, highest, climbs = flips(climber)[i], sensitivity, climbs + 1
+            best = min(best, *map(score, tried.values()))
+            assert chains.climber[0, 0].tolist() == climber
             assert chains.worlds[0, 0].tolist() == world
             assert visited.score.item() == pytest.approx(best)
-        u = torch.rand(1, generator=random).item()
+        u = torch.rand(1, generator=drawn).item()
         chains.move(torch.tensor([True]), evaluate)
-        flips = {i: [-x if i == j else x for j, x in enumerate(world)] for i in relevant}
-        best = min(best, *(plain(tuple(flip)) for flip in flips.values()))
-        chosen = min(
-            (i for i in relevant if until[i] <= move), key=lambda i: plain(tuple(flips[i]))
-        )
-        world, until[chosen] = flips[chosen], move + 1 + len(relevant) // 5 + int(5 * u)
+        best = min(best, *map(score, flips(world).values()))
+        allowed = {i: flip for i, flip in flips(world).items() if until[i] <= move}
+        chosen = min(allowed, key=lambda i: score(allowed[i]))
+        world, until[chosen] = allowed[chosen], move + 1 + len(relevant) // 5 + int(5 * u)
         assert chains.worlds[0, 0].tolist() == world
         assert visited.score.item() == pytest.approx(best)
+    assert 0 < climbs < 7
+    chains.move(torch.tensor([True]), evaluate)
     chains.move(torch.tensor([True]), evaluate)
     assert chains.restarts == 1
 
@@ -141,12 +164,12 @@ def test_a_move_is_the_best_that_is_not_tabu_as_found_by_trying_all() -> None:
 def test_chains_leave_a_local_minimum_and_restart_everywhere() -> None:
     """All components at 1 are a trap that no single flip leaves; the target is all at -1."""
 
-    def evaluate(_: Tensor, worlds: Tensor) -> Tensor:
+    def evaluate(_: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
         positive = (worlds > 0).sum(-1).float()
-        return torch.where(positive == 0, -1.0, K + 1 - positive)
+        return by_one_side(torch.where(positive == 0, -1.0, K + 1 - positive))
 
     worlds = torch.ones(1, N, K)
-    visited = Visited.start(worlds, evaluate(worlds, worlds), evaluations=N)
+    visited = Visited.start(worlds, evaluate(worlds, worlds)[0], evaluations=N)
     relevant = torch.ones(1, K, dtype=torch.bool)
     search(visited, lambda: evaluate, relevant, torch.tensor([20_000]))
     assert visited.refuted.all()
@@ -157,25 +180,33 @@ def test_walks_have_the_same_number_of_moves_for_all_pairs() -> None:
     relevant = torch.arange(K) < torch.tensor([2, 12])[:, None]
     lowest, worlds = torch.tensor([-0.5, -0.5]), torch.ones(2, N, K)
     evaluate = distance(-torch.ones(2, K), lowest)
-    visited = Visited.start(worlds, evaluate(torch.arange(2), worlds), evaluations=0)
-    walk(visited, lambda: evaluate, relevant, moves=3)
-    assert visited.evaluations.tolist() == [3 * 3 * 2, 3 * 1 * 12]
+    visited = Visited.start(worlds, evaluate(torch.arange(2), worlds)[0], evaluations=0)
+    walk(visited, lambda: evaluate, relevant, moves=4)
+    assert visited.evaluations.tolist() == [4 * 3 * 2, 4 * 1 * 12]
     assert (worlds == 1).all()
     assert visited.score[:, 0].tolist() == [9.5, 8.5]
 
 
-def test_random_worlds_find_what_the_score_leads_away_from() -> None:
-    """The score falls towards all components at 1; one world in eight is far off and refutes."""
+def test_a_climb_finds_what_has_no_slope() -> None:
+    """A is ((x1 → x2) → x3) → ..., B the same with x1 for ¬x1: both flat almost everywhere."""
+    n = 16
 
-    def evaluate(_: Tensor, worlds: Tensor) -> Tensor:
-        refutes = (worlds[..., :3] < 0).all(-1)
-        return torch.where(refutes, -1.0, 1 + (worlds < 0).sum(-1).float())
+    def implications(worlds: Tensor, first: Tensor) -> Tensor:
+        value = first
+        for i in range(1, n):
+            value = ~value | (worlds[..., i] > 0)
+        return value
 
-    worlds = torch.ones(1, N, K)
-    visited = Visited.start(worlds, evaluate(worlds, worlds), evaluations=N)
-    relevant = torch.ones(1, K, dtype=torch.bool)
-    search(visited, lambda: evaluate, relevant, torch.tensor([N + 4 * K]))
+    def evaluate(_: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = (implications(worlds, sign * worlds[..., 0] > 0) for sign in (1, -1))
+        return torch.where(a, -3.0, 3.0), torch.where(b, 3.0, -3.0)
+
+    worlds = torch.ones(1, N, n)
+    visited = Visited.start(worlds, score_of(*evaluate(worlds, worlds)), evaluations=N)
+    search(visited, lambda: evaluate, torch.ones(1, n, dtype=torch.bool), torch.tensor([16_000]))
     assert visited.refuted.all()
+    every = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * n)[None]
+    assert (score_of(*evaluate(every, every)) < 0).float().mean() < 1e-4
 
 
 @pytest.mark.parametrize(("n", "components", "chains"), [(64, 20, 3), (64, 26, 2), (1, 26, 1)])
@@ -199,19 +230,38 @@ def small(**changes: int) -> GuidedWorldNet:
 
 
 def test_the_budget_of_a_pair_is_that_of_its_variables_or_of_the_options() -> None:
-    data = Dataset(Pairs.of([("p", "p", 1), ("pq&r&", "p", 1)]))
+    data = Dataset(Pairs.of([("p", "p", 1), ("pq&r&s&t&u&", "p", 1)]))
     ((_, batch),) = data.in_order_of_size()
-    model = small(search_evaluations=27, descent_steps=2)
+    model = small(search_evaluations=9, descent_steps=2)
     with torch.no_grad():
         model.f.weight.zero_()  # a score of log 2 everywhere: nothing is refuted
-        assert model.imagine(batch).evaluations.tolist() == [24 + 24, 24 + 81]  # type: ignore[union-attr]
-        for budget, *spent in ((1, 1, 1), (7, 7, 7), (8, 8, 8), (30, 24, 24), (100, 96, 96)):
+        # All worlds of one variable; 54 of the 64 worlds of six variables.
+        assert model.imagine(batch).evaluations.tolist() == [24 + 2, 24 + 54]  # type: ignore[union-attr]
+        for budget, *spent in ((1, 1, 1), (7, 7, 7), (8, 8, 8), (30, 26, 30), (100, 26, 24 + 64)):
             imagined = model.imagine(batch, Options(budget=budget))
             assert imagined.evaluations.tolist() == spent  # type: ignore[union-attr]
             assert imagined.z.shape == (2, min(8, budget))
         assert model.imagine(batch, Options(steps=2)).evaluations is None
         best = model.imagine(batch)
     assert torch.equal(best.log_probs[:, 1], torch.nn.functional.logsigmoid(best.z.amin(1)))
+
+
+def test_few_worlds_are_all_evaluated() -> None:
+    """Each pair is refuted in one world alone, of 2, 128 and 256, and has components to spare."""
+    counts = torch.tensor([1, 7, 8, 8])
+    relevant = torch.arange(K) < counts[:, None]
+    wanted = torch.where(relevant, targets(4), 1.0)
+
+    def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
+        refutes = (worlds == wanted[rows, None]).all(-1) & (rows < 3)[:, None]
+        return by_one_side(torch.where(refutes, -1.0, 1.0))
+
+    for share in (False, True):
+        visited = Visited.start(torch.ones(4, N, K), torch.ones(4, N), evaluations=N)
+        search(visited, lambda: evaluate, relevant, torch.full((4,), 300), share)
+        assert visited.refuted.tolist() == [True, True, True, False]
+        assert torch.equal(visited.worlds[:3, 0], wanted[:3])
+        assert visited.evaluations[3] == N + 256
 
 
 def test_a_world_refutes_a_pair_by_both_sides() -> None:
@@ -221,8 +271,8 @@ def test_a_world_refutes_a_pair_by_both_sides() -> None:
     assert isinstance(model, GuidedWorldNet)
     with torch.no_grad():
         worlds = model.round_worlds(model.draw_worlds(len(rows), 40))
-        score = model.evaluate_sides(batch, worlds)
         a, b = model.sides(batch, worlds)
+        score = score_of(a, b)
         assert torch.equal(a + b + model.f.bias, model.evaluate(batch, worlds))
     assert torch.allclose(score.exp(), a.exp() + b.exp(), rtol=1e-4)
     for i, scores, read in zip(chosen, score, model.assignments(worlds), strict=True):

@@ -95,7 +95,7 @@ Object.assign(both.guidedworldnet, { search_evaluations });
 const { k, descent_steps: descent } = both.guidedworldnet;
 const n = drawn.length / k;
 for (const { a, b, numbers, evaluations, world, z, p } of searched) {
-  // First the numbers of the move and of a restart, then those of random worlds.
+  // The numbers of the chains, or of proposals; then those of a restart, or whether to leave.
   const draw = (step, count) => {
     const own = Float64Array.from({ length: count }, (_, i) => numbers[step - descent - 1]?.[i] ?? 0.5);
     if (!step) own.set(drawn, count - drawn.length);

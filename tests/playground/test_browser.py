@@ -204,7 +204,7 @@ def test_the_networks_at_work_step_by_step(visit: Callable[..., Visit]) -> None:
     )
     assert at.last_step() >= 4
     evaluations = f"{64 * (at.last_step() + 1):,}"
-    assert f"worlds evaluated{evaluations} of up to 2,304" in at.text(".guided .facts")
+    assert f"worlds evaluated{evaluations} of up to 324" in at.text(".guided .facts")
     assert f"worlds evaluated{evaluations}" in at.text(".random .facts")
     at.page.click("#restart")
     assert at.step() == 0

@@ -22,7 +22,7 @@ SOURCES = [path for path in Path(str(HERE)).iterdir() if path.suffix in (".js", 
 def test_the_page_is_small_and_its_sources_are_readable(page_file: Path) -> None:
     assert page_file.stat().st_size < 1_500_000
     lines = [line for path in SOURCES for line in path.read_text(encoding="utf-8").splitlines()]
-    assert len(lines) < 2550
+    assert len(lines) < 2600
     assert max(map(len, lines)) <= 140
 
 

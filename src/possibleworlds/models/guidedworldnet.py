@@ -16,7 +16,6 @@ countermodels that make B only just false, towards worlds that make both sides m
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -41,7 +40,7 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
 
     worlds: int = 64
     # of tabu search, for each variable of a pair; 0 for gradient steps alone
-    search_evaluations: int = 1000
+    search_evaluations: int = 1500
     descent_steps: int = 4  # of the gradient, before tabu search
     steps: int = 24  # T, of the gradient alone
     step_length: float = 0.5
@@ -129,23 +128,21 @@ class GuidedWorldNet(PossibleWorldNet):
             steps = min(steps, options.budget // n - 1)
             budgets = torch.full_like(batch.left, options.budget)
         worlds = self.round_worlds(self.search(batch, worlds, steps, relevant))
-        scored = self.evaluate_sides(batch, worlds)
-        visited = tabu.Visited.start(worlds, scored, evaluations=n * (1 + steps))
-        evaluator = partial(self.evaluator, batch, self.evaluate_sides)
+        score = tabu.score_of(*self.sides(batch, worlds))
+        visited = tabu.Visited.start(worlds, score, evaluations=n * (1 + steps))
+        evaluator = partial(self.evaluator, batch)
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
         return Imagined(visited.worlds, visited.score, visited.evaluations, best_alone=True)
 
-    def evaluator(
-        self, batch: Batch, score: Callable[[Batch, Tensor], Tensor]
-    ) -> Callable[[Tensor, Tensor], Tensor]:
-        """Return a function that scores worlds of pairs, whose nodes are ordered only once."""
+    def evaluator(self, batch: Batch) -> tabu.Evaluate:
+        """Return a function that evaluates pairs in worlds, and orders their nodes only once."""
         part, part_rows = batch, torch.arange(len(batch.left))
 
-        def evaluate(rows: Tensor, worlds: Tensor) -> Tensor:
+        def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
             nonlocal part, part_rows
             if not torch.equal(rows, part_rows):
                 part, part_rows = batch.select(rows), rows
-            return score(part, worlds)
+            return self.sides(part, worlds)
 
         return evaluate
 
@@ -167,9 +164,10 @@ class GuidedWorldNet(PossibleWorldNet):
     def search_in_training(self, batch: Batch, worlds: Tensor) -> Tensor:
         """Make a random number of moves from the best worlds, whether they refute or not."""
         moves = int(torch.randint(self.settings.training_moves + 1, ()))
-        visited = tabu.Visited.start(worlds, self.evaluate(batch, worlds), evaluations=0)
+        score = tabu.score_of(*self.sides(batch, worlds))
+        visited = tabu.Visited.start(worlds, score, evaluations=0)
         relevant = tabu.relevant_components(self.w4, batch.variables.to(self.w4))
-        tabu.walk(visited, partial(self.evaluator, batch, self.evaluate), relevant, moves)
+        tabu.walk(visited, partial(self.evaluator, batch), relevant, moves)
         return visited.worlds
 
     def sides(self, batch: Batch, worlds: Tensor) -> tuple[Tensor, Tensor]:
@@ -182,10 +180,6 @@ class GuidedWorldNet(PossibleWorldNet):
         """Compute z of each pair in its own worlds (pairs, n, k), (pairs, n)."""
         a, b = self.sides(batch, worlds)
         return a + b + self.f.bias
-
-    def evaluate_sides(self, batch: Batch, worlds: Tensor) -> Tensor:
-        """Compute the score of tabu search, log(e^a + e^b), in worlds (pairs, n, k), (pairs, n)."""
-        return torch.logaddexp(*self.sides(batch, worlds))
 
     @torch.no_grad()
     def search(

@@ -6,10 +6,14 @@
   falling back into it.
 - Only components that matter to the variables of the pair, by the network's W4, are flipped or
   drawn; the others stay as they were at first, since varying them can only cause errors.
-- Every fourth move, chains rest, and as many random worlds are evaluated instead: where the score
-  leads astray, the search still finds what random worlds would.
+- Every second turn, chains rest, and another world climbs: it goes where A and B are as sensitive
+  as possible, that is, where as many flips as possible change whether the network takes them to be
+  true. It needs no slope of the score. In circuits, for example, the score is flat almost
+  everywhere, and two of them differ only where a change deep inside reaches the root.
 - Chains restart after 1, 1, 2, 1, 1, 2, 4 ... times as many moves as there are components (Luby et
   al. 1993), each from a random world with a different fraction of positive components.
+- If all worlds that differ in components that matter fit into the budget, as with few variables,
+  they are evaluated one after the other instead.
 - A pair with a negative score in any world is refuted, and leaves the search.
 
 Pairs with the same number of components move together, with the same random numbers in every
@@ -27,10 +31,15 @@ GOLDEN_RATIO = 0.6180339887
 SHORTEST_WALK = 8
 TENURES = 5
 """A flipped component is tabu for a fifth of the components, and 0 to 4 moves more."""
-SAMPLE_EVERY = 4
-"""One in so many moves evaluates random worlds."""
-Evaluate = Callable[[Tensor, Tensor], Tensor]
-"""Computes the scores of the pairs in these rows in their worlds, (rows, n, k) -> (rows, n)."""
+CLIMB_EVERY = 2
+"""One in so many turns is for the climb."""
+LEAVE = 0.1
+"""The probability that the climb goes on to a less sensitive world."""
+BLOCK = 64
+"""How many of all worlds are evaluated at a time."""
+Evaluate = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""Computes the terms a of A and b of B (guidedworldnet.py) for the pairs in these rows, in their
+worlds: (rows, n, k) -> (rows, n) each; A seems true where a is negative, B false where b is."""
 
 
 @dataclass
@@ -52,6 +61,13 @@ class Visited:
         score, order = score.sort(1)
         worlds = worlds.gather(1, order[..., None].expand_as(worlds))
         return cls(worlds, score, torch.full((len(score),), evaluations, device=score.device))
+
+    def keep(self, rows: Tensor, score: Tensor, worlds: Tensor) -> None:
+        """Keep worlds (rows, m, k) that are better than those at the first m positions so far."""
+        m = score.shape[1]
+        better = score < self.score[rows, :m]
+        self.score[rows, :m] = torch.where(better, score, self.score[rows, :m])
+        self.worlds[rows, :m] = torch.where(better[..., None], worlds, self.worlds[rows, :m])
 
     @property
     def refuted(self) -> Tensor:
@@ -81,6 +97,23 @@ def luby(i: int) -> int:
     return (i + 1) // 2
 
 
+def score_of(a: Tensor, b: Tensor) -> Tensor:
+    """Compute the score of worlds, log(e^a + e^b), from the terms of both sides."""
+    return torch.logaddexp(a, b)
+
+
+def sensitivity(term: Tensor) -> Tensor:
+    """Count the flips that change the truth value of a side, (pairs, m, c) -> (pairs, m).
+
+    The value before the flip is taken to be that after most flips.
+
+    >>> sensitivity(torch.tensor([[[5.0, 4.0, -3.0, 6.0, -2.0]]]))
+    tensor([[2]])
+    """
+    n_true = (term < 0).sum(2)
+    return torch.minimum(n_true, term.shape[2] - n_true)
+
+
 def n_chains(n: int, components: int) -> int:
     """Return the number of chains that have about n flips together."""
     return max(1, (2 * n + components) // (2 * components))
@@ -97,6 +130,8 @@ class Chains:
         self.m = n_chains(n, c)
         self.worlds = visited.worlds[rows, : self.m].clone()  # (g, m, k)
         self.tabu_until = torch.zeros(len(rows), self.m, c, dtype=torch.long, device=rows.device)
+        self.climber = self.worlds[:, :1].clone()  # (g, 1, k)
+        self.sensitivity = torch.zeros(len(rows), dtype=torch.long, device=rows.device)
         self.random = torch.Generator().manual_seed(seed)
         self.turns, self.moves, self.restarts, self.next_restart = 0, 0, 0, max(SHORTEST_WALK, c)
 
@@ -121,34 +156,47 @@ class Chains:
         self.tabu_until.zero_()
 
     def move(self, is_open: Tensor, evaluate: Evaluate) -> None:
-        """Make a move in each chain of the open pairs, a mask (pairs,), or try random worlds."""
-        open_pairs = is_open[self.rows].nonzero()[:, 0]
-        if not len(open_pairs):
+        """Take a turn for the open pairs, a mask (pairs,): of the chains, or of the climb."""
+        pairs = is_open[self.rows].nonzero()[:, 0]
+        if not len(pairs):
             return
         self.turns += 1
-        is_sample = self.turns % SAMPLE_EVERY == 0
-        if not is_sample and self.moves == self.next_restart:
+        is_climb = self.turns % CLIMB_EVERY == 0
+        if not is_climb and self.moves == self.next_restart:
             self.restart()
-        rows = self.rows[open_pairs]
-        worlds = self.random_worlds(open_pairs) if is_sample else self.flips(open_pairs)
-        score = evaluate(rows, worlds.flatten(1, 2)).view(worlds.shape[:3])
+        rows = self.rows[pairs]
+        worlds = self.proposals(pairs) if is_climb else self.worlds[pairs]  # (pairs, m, k)
+        flips = self.flips(pairs, worlds)
+        a, b = (term.view(flips.shape[:3]) for term in evaluate(rows, flips.flatten(1, 2)))
+        score = score_of(a, b)
         best = score.argmin(2, keepdim=True)
-        self.keep(rows, score.gather(2, best)[..., 0], take(worlds, best))
-        if not is_sample:
-            self.make_flips(open_pairs, worlds, score)
+        self.visited.keep(rows, score.gather(2, best)[..., 0], take(flips, best))
+        if is_climb:
+            self.climb(pairs, worlds, sensitivity(a) + sensitivity(b))
+        else:
+            self.make_flips(pairs, flips, score)
         self.visited.evaluations[rows] += self.cost
 
-    def random_worlds(self, pairs: Tensor) -> Tensor:
-        """Draw as many worlds as there are flips, (pairs, m, c, k)."""
-        shape = self.m, self.components.shape[2], self.worlds.shape[2]
-        drawn = 2 * (self.draw(*shape) >= 0.5).to(self.worlds) - 1
-        return torch.where(self.is_relevant[pairs], drawn, self.worlds[pairs, :, None])
-
-    def flips(self, pairs: Tensor) -> Tensor:
-        """List all flips of one component of the pairs' worlds, (pairs, m, c, k)."""
+    def flips(self, pairs: Tensor, worlds: Tensor) -> Tensor:
+        """List all flips of one component of worlds (pairs, m, k), (pairs, m, c, k)."""
         components = self.components[pairs].expand(-1, self.m, -1, -1)
-        flips = self.worlds[pairs, :, None].expand(-1, -1, components.shape[2], -1)
+        flips = worlds[:, :, None].expand(-1, -1, components.shape[2], -1)
         return flips.scatter(3, components, -flips.gather(3, components))
+
+    def proposals(self, pairs: Tensor) -> Tensor:
+        """Flip random components of the world that climbs, one in each proposal, (pairs, m, k)."""
+        drawn = (self.components.shape[2] * self.draw(self.m)).long()
+        components = self.components[pairs][:, 0, drawn]  # (pairs, m, 1)
+        worlds = self.climber[pairs].expand(-1, self.m, -1)
+        return worlds.scatter(2, components, -worlds.gather(2, components))
+
+    def climb(self, pairs: Tensor, proposals: Tensor, sensitivities: Tensor) -> None:
+        """Go to the most sensitive proposal, unless that is a descent; sometimes even then."""
+        highest, chosen = sensitivities.max(1)
+        goes = (highest >= self.sensitivity[pairs]) | (self.draw() < LEAVE)
+        world = take(proposals[:, None], chosen[:, None, None])
+        self.climber[pairs] = torch.where(goes[:, None, None], world, self.climber[pairs])
+        self.sensitivity[pairs] = torch.where(goes, highest, self.sensitivity[pairs])
 
     def make_flips(self, pairs: Tensor, flips: Tensor, score: Tensor) -> None:
         """Make the flip of each chain that has the lowest score and is not tabu."""
@@ -160,13 +208,42 @@ class Chains:
         self.tabu_until[pairs] = tabu_until.scatter(2, chosen, until)
         self.moves += 1
 
-    def keep(self, rows: Tensor, score: Tensor, worlds: Tensor) -> None:
-        """Keep the worlds of chains, (rows, m, k), that are better than all before."""
-        visited, m = self.visited, self.m
-        better = score < visited.score[rows, :m]
-        visited.score[rows, :m] = torch.where(better, score, visited.score[rows, :m])
-        kept = torch.where(better[..., None], worlds, visited.worlds[rows, :m])
-        visited.worlds[rows, :m] = kept
+
+class Corners:
+    """All worlds of the pairs that have c components to flip, a block at a time."""
+
+    def __init__(self, visited: Visited, rows: Tensor, relevant: Tensor) -> None:
+        self.visited, self.rows = visited, rows
+        self.components = relevant[rows].nonzero()[:, 1].view(len(rows), 1, -1)  # (g, 1, c)
+        self.first = 0
+
+    @property
+    def size(self) -> int:
+        """The number of worlds of a pair."""
+        return 1 << self.components.shape[2]
+
+    @property
+    def cost(self) -> int:
+        """The number of worlds of a block, which divides that of all."""
+        return min(self.size, BLOCK)
+
+    def move(self, is_open: Tensor, evaluate: Evaluate) -> None:
+        """Evaluate the next block of worlds of the open pairs, a mask (pairs,)."""
+        pairs = is_open[self.rows].nonzero()[:, 0]
+        if not len(pairs):
+            return
+        rows, components = self.rows[pairs], self.components[pairs].expand(-1, self.cost, -1)
+        numbers = torch.arange(self.first, self.first + self.cost, device=rows.device)[:, None]
+        is_positive = numbers >> torch.arange(components.shape[2], device=rows.device) & 1
+        worlds = self.visited.worlds[rows, :1].expand(-1, self.cost, -1)
+        worlds = worlds.scatter(
+            2, components, (2 * is_positive - 1).to(worlds).expand_as(components)
+        )
+        score = score_of(*evaluate(rows, worlds))[:, None]  # (pairs, 1, block)
+        best = score.argmin(2, keepdim=True)
+        self.visited.keep(rows, score.gather(2, best)[..., 0], take(worlds[:, None], best))
+        self.visited.evaluations[rows] += self.cost
+        self.first += self.cost
 
 
 def take(worlds: Tensor, chosen: Tensor) -> Tensor:
@@ -175,18 +252,27 @@ def take(worlds: Tensor, chosen: Tensor) -> Tensor:
 
 
 def groups(
-    visited: Visited, evaluator: Callable[[], Evaluate], relevant: Tensor
-) -> Iterator[tuple[Chains, Evaluate]]:
-    """Yield the chains of the pairs with each number of components, and their evaluators."""
+    visited: Visited, relevant: Tensor, budgets: Tensor | None = None
+) -> Iterator[Chains | Corners]:
+    """Yield the worlds to move of the pairs with each number of components.
+
+    These are all worlds if they fit into the budget, (pairs,), of a pair, and chains otherwise.
+    """
     seed, counts = int(torch.randint(1 << 31, ())), relevant.sum(1)
+    left = torch.zeros_like(counts) if budgets is None else budgets - visited.evaluations
+    fits = 2.0**counts <= left
     for count in counts.unique():
-        rows = (counts == count).nonzero()[:, 0]
-        yield Chains(visited, rows, relevant, seed), evaluator()
+        of_count = counts == count
+        if (of_count & fits).any():
+            yield Corners(visited, (of_count & fits).nonzero()[:, 0], relevant)
+        if (of_count & ~fits).any():
+            yield Chains(visited, (of_count & ~fits).nonzero()[:, 0], relevant, seed)
 
 
 def walk(visited: Visited, evaluator: Callable[[], Evaluate], relevant: Tensor, moves: int) -> None:
     """Make this many moves for each pair, whether it is refuted or not."""
-    for chains, evaluate in groups(visited, evaluator, relevant):
+    for chains in groups(visited, relevant):
+        evaluate = evaluator()
         for _ in range(moves):
             chains.move(torch.ones_like(visited.refuted), evaluate)
 
@@ -202,16 +288,19 @@ def search(
 
     With `share`, all pairs share their budgets: the other pairs may use what refuted ones leave.
     """
-    parts, costs = list(groups(visited, evaluator, relevant)), torch.zeros_like(budgets)
-    for chains, _ in parts:
-        costs[chains.rows] = chains.cost
+    parts = [(part, evaluator()) for part in groups(visited, relevant, budgets)]
+    costs, last = torch.zeros_like(budgets), torch.full_like(budgets, torch.iinfo(torch.long).max)
+    for part, _ in parts:
+        costs[part.rows] = part.cost
+        if isinstance(part, Corners):
+            last[part.rows] = visited.evaluations[part.rows] + part.size
     while True:
-        is_open = ~visited.refuted
+        is_open = ~visited.refuted & (visited.evaluations < last)
         if share:
             is_open &= visited.evaluations.sum() + costs[is_open].sum() <= budgets.sum()
         else:
             is_open &= visited.evaluations + costs <= budgets
         if not is_open.any():
             return
-        for chains, evaluate in parts:
-            chains.move(is_open, evaluate)
+        for part, evaluate in parts:
+            part.move(is_open, evaluate)

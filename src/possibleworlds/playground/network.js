@@ -197,8 +197,8 @@ export class Evaluator {
     this.scales = new Float64Array(pair.nodes.length);
   }
 
-  // The score of the pair in one world; `units` then holds the vector of each node.
-  score(worlds, at) {
+  // The terms of both sides in one world; `units` then holds the vector of each node.
+  terms(worlds, at) {
     const { network: net, network: { d }, pair, units, scales, products } = this;
     for (const level of this.levels) {
       for (const { op, at: to, left, right } of level.nodes) {
@@ -210,7 +210,12 @@ export class Evaluator {
     }
     let [a, b] = [0, 0];
     for (let j = 0; j < d; j++) [a, b] = [a + net.wf[j] * units[pair.a * d + j], b + net.wf[d + j] * units[pair.b * d + j]];
-    return this.combine(a, b, net.bias);
+    return [a, b];
+  }
+
+  // The score of the pair in one world.
+  score(worlds, at) {
+    return this.combine(...this.terms(worlds, at), this.network.bias);
   }
 
   // The gradient of z with respect to the world, after `score`.

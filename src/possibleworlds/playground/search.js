@@ -1,11 +1,11 @@
 // Both networks on one argument: random worlds drawn anew, and the same first worlds guided.
 //
-// As in Python, guided worlds take a few gradient steps, and the best of them go on by tabu search,
-// until a world refutes the argument or the budget is spent; the best world decides.
+// As in Python, guided worlds take a few gradient steps; then all worlds are tried if they are few, or
+// the best go on by tabu search, until a world refutes the argument or the budget is spent; the best world decides.
 
 import { conjunction } from "./argument.js";
 import { balanced, bySides, compile, Evaluator, LETTERS, logProbability, readLetter, roundWorlds } from "./network.js";
-import { Chains, relevantComponents } from "./tabu.js";
+import { relevantComponents, walkers } from "./tabu.js";
 import { bitAt, judgeRows } from "./truth.js";
 
 const MAX_PARTS = 400; // so that a step takes a fraction of a second
@@ -69,9 +69,10 @@ export class Search {
     this.guided = new Contestant(argument, networks.guidedworldnet, compile(...sides, balanced), pair, bySides);
     const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
     const { guidedworldnet } = networks;
-    this.chains = new Chains(this.guided.evaluator, relevantComponents(guidedworldnet, letters), n);
+    const budget = guidedworldnet.search_evaluations * letters.length;
+    this.chains = walkers(this.guided.evaluator, relevantComponents(guidedworldnet, letters), n, budget);
     this.descent = guidedworldnet.descent_steps;
-    this.moves = Math.floor((guidedworldnet.search_evaluations * letters.length) / this.chains.cost); // at most
+    this.moves = this.chains.most;
     this.budget = this.evaluations(this.descent + this.moves);
   }
 
@@ -107,7 +108,7 @@ export class Search {
     const alike = () => drawn.map((x, at) => (chains.components.includes(at % k) ? x : drawn[at % k]));
     if (!isMove) return guided.add(step ? guided.evaluator.step(guided.worlds.at(-1), chains.components) : alike());
     if (step === this.descent + 1) chains.start(roundWorlds(guided.worlds.at(-1), guided.network), guided.scores.at(-1));
-    const { worlds, scores, flipped } = chains.move(numbers, roundWorlds(drawn, guided.network));
+    const { worlds, scores, flipped } = chains.move(numbers);
     return guided.add(worlds, scores, flipped);
   }
 

@@ -1,6 +1,6 @@
 // Tabu search for a world with a negative score, as possibleworlds/models/tabu.py has it.
 
-const [GOLDEN_RATIO, SHORTEST_WALK, TENURES, SAMPLE_EVERY] = [0.6180339887, 8, 5, 4];
+const [GOLDEN_RATIO, SHORTEST_WALK, TENURES, CLIMB_EVERY, LEAVE, AT_ONCE] = [0.6180339887, 8, 5, 2, 0.1, 64];
 
 // The i-th number of Luby's sequence 1, 1, 2, 1, 1, 2, 4, ..., from i = 1.
 export const luby = (i) => (i & (i + 1) ? luby(i + 1 - (1 << (31 - Math.clz32(i)))) : (i + 1) / 2);
@@ -13,12 +13,44 @@ export function relevantComponents({ d, k, w4 }, letters) {
   return weights.flatMap((weight, i) => (weight >= enough ? [i] : []));
 }
 
+// What moves through the worlds of a pair within a budget: all of them if they fit, and chains otherwise.
+export const walkers = (evaluator, components, n, budget) =>
+  (2 ** components.length <= budget ? new Corners(evaluator, components) : new Chains(evaluator, components, n, budget));
+
+// All worlds that differ in components that matter, a block at a time.
+class Corners {
+  constructor(evaluator, components) {
+    Object.assign(this, { evaluator, components, count: 0, numbers: 0, first: 0, restarts: 0 });
+    const size = 2 ** components.length;
+    this.cost = Math.min(size, AT_ONCE); // how many worlds a move evaluates
+    this.most = size / this.cost; // moves
+  }
+
+  start(worlds) {
+    this.world = worlds.slice(0, this.evaluator.network.k);
+  }
+
+  move() {
+    const { evaluator, components, cost, first, world } = this;
+    const { k } = evaluator.network;
+    const worlds = new Float64Array(cost * k);
+    for (let i = 0; i < cost; i++) {
+      worlds.set(world, i * k);
+      components.forEach((component, j) => (worlds[i * k + component] = ((first + i) >> j) & 1 ? 1 : -1));
+    }
+    this.first += cost;
+    return { worlds, scores: evaluator.scores(worlds), flipped: [] };
+  }
+}
+
 // Some chains of worlds that start from the best; a move tries every flip of each and makes the best.
-export class Chains {
-  constructor(evaluator, components, n) {
+// Every second turn, another world climbs to where as many flips as possible change A or B instead.
+class Chains {
+  constructor(evaluator, components, n, budget) {
     const count = Math.max(1, Math.round(n / components.length));
     Object.assign(this, { evaluator, components, count, worlds: [], turns: 0, moves: 0, restarts: 0 });
     this.cost = count * components.length; // how many worlds a move evaluates
+    this.most = Math.floor(budget / this.cost); // moves
     this.numbers = count * (1 + evaluator.network.k); // that a move draws: one a chain, and worlds for a restart
     this.nextRestart = Math.max(SHORTEST_WALK, components.length);
     this.tabuUntil = Array.from({ length: count }, () => new Map());
@@ -28,6 +60,7 @@ export class Chains {
     const { k } = this.evaluator.network;
     const order = Array.from(scores.keys()).sort((i, j) => scores[i] - scores[j]);
     this.worlds = order.slice(0, this.count).map((i) => worlds.slice(i * k, (i + 1) * k));
+    [this.climber, this.sensitivity] = [this.worlds[0], 0];
   }
 
   restart(uniform) {
@@ -41,34 +74,61 @@ export class Chains {
     this.tabuUntil.forEach((until) => until.clear());
   }
 
-  // Make a move, or try the random worlds; give the worlds tried, their scores, and which component was flipped for good.
-  move(numbers, random) {
-    const { evaluator, components, count, moves, tabuUntil } = this;
-    const { k } = evaluator.network;
-    this.turns += 1;
-    if (this.turns % SAMPLE_EVERY === 0) {
-      const worlds = random.map((x, at) => (components.includes(at % k) ? x : this.worlds[Math.floor(at / k / components.length)][at % k]));
-      return { worlds, scores: evaluator.scores(worlds), flipped: [] };
-    }
-    if (moves === this.nextRestart) this.restart(numbers.slice(count));
+  // Take a turn; give the worlds tried, their scores, and which component was flipped for good.
+  move(numbers) {
+    const { k } = this.evaluator.network;
     const tried = { worlds: new Float64Array(this.cost * k), scores: new Float64Array(this.cost), flipped: [] };
+    this.turns += 1;
+    if (this.turns % CLIMB_EVERY === 0) this.climb(numbers, tried);
+    else this.makeFlips(numbers, tried);
+    return tried;
+  }
+
+  // Try every flip of a world; give the sum of the sides' sensitivities, as tabu.py defines them.
+  tryFlips(world, first, { worlds, scores }) {
+    const { evaluator, components } = this;
+    const { k, bias } = evaluator.network;
+    const negative = [0, 0];
+    components.forEach((component, i) => {
+      const at = first + i;
+      worlds.set(world, at * k);
+      worlds[at * k + component] *= -1;
+      const terms = evaluator.terms(worlds, at * k);
+      scores[at] = evaluator.combine(...terms, bias);
+      terms.forEach((term, side) => (negative[side] += term < 0));
+    });
+    const [a, b] = negative.map((flips) => Math.min(flips, components.length - flips));
+    return a + b;
+  }
+
+  climb(numbers, tried) {
+    const { components, count } = this;
+    const proposals = Array.from({ length: count }, (_, i) => {
+      const flipped = components[Math.floor(components.length * numbers[i])];
+      return this.climber.map((x, j) => (j === flipped ? -x : x));
+    });
+    const sensitivities = proposals.map((world, i) => this.tryFlips(world, i * components.length, tried));
+    const highest = Math.max(...sensitivities);
+    if (highest < this.sensitivity && numbers[count] >= LEAVE) return;
+    [this.climber, this.sensitivity] = [proposals[sensitivities.indexOf(highest)], highest];
+  }
+
+  makeFlips(numbers, tried) {
+    const { evaluator: { network: { k } }, components, count, moves, tabuUntil } = this;
+    if (moves === this.nextRestart) this.restart(numbers.slice(count));
     this.worlds = this.worlds.map((world, chain) => {
+      const first = chain * components.length;
+      this.tryFlips(world, first, tried);
       let [best, least] = [0, Infinity];
       components.forEach((component, i) => {
-        const at = chain * components.length + i;
-        tried.worlds.set(world, at * k);
-        tried.worlds[at * k + component] *= -1;
-        tried.scores[at] = evaluator.score(tried.worlds, at * k);
         const isTabu = (tabuUntil[chain].get(component) ?? 0) > moves;
-        if (!isTabu && tried.scores[at] < least) [best, least] = [i, tried.scores[at]];
+        if (!isTabu && tried.scores[first + i] < least) [best, least] = [i, tried.scores[first + i]];
       });
       const tenure = 1 + Math.floor(components.length / TENURES) + Math.floor(TENURES * numbers[chain]);
       tabuUntil[chain].set(components[best], moves + tenure);
       tried.flipped.push(...components.map((component, i) => (i === best ? component : null)));
-      const at = (chain * components.length + best) * k;
-      return tried.worlds.slice(at, at + k);
+      return tried.worlds.slice((first + best) * k, (first + best + 1) * k);
     });
     this.moves += 1;
-    return tried;
   }
 }

@@ -189,9 +189,11 @@ export class Panel {
 
 // What the guided network does in a step, and why it stops.
 export function describeStep(search, step) {
-  const { descent, moves, chains: { count } } = search;
+  const { descent, moves, chains: { count, cost } } = search;
   const worlds = count === 1 ? "the best world" : `each of the ${count} best worlds`;
-  const tried = search.guided.flipped[step]?.length ? `every flip of ${worlds} is tried, the best is made` : "random worlds are tried";
+  const tried = !count ? (moves > 1 ? `of all worlds, the next ${cost} are tried` : `all ${cost} worlds are tried`)
+    : search.guided.flipped[step]?.length ? `every flip of ${worlds} is tried, the best is made`
+      : "flips are tried where they change A or B most often";
   const what = !step ? "Both start from the same random worlds."
     : step <= descent ? `Gradient step ${step} of ${descent}: each guided world moves down z.`
       : `Move ${step - descent} of up to ${moves}: ${tried}.`;
