@@ -220,18 +220,34 @@ def test_the_networks_at_work_step_by_step(visit: Callable[..., Visit]) -> None:
     at.address("step=2")
 
 
+MANY = link(a=" & ".join("abcdefghijklmno"), b="a", worlds="128")
+"""An argument with 15 variables, whose worlds are too many to try all; a move tries 9 x 15."""
+
+
 def test_worlds_are_searched_until_the_budget_is_spent(never_refuting: Windows) -> None:
-    address = link(a="p -> q; p", b="q", worlds="16")
-    at = Visit(never_refuting, SIZES["desktop"], address).networks()
-    assert at.step() == at.last_step() == 4 + 2 * 1000 // 16
+    at = Visit(never_refuting, SIZES["desktop"], MANY).networks()
+    assert at.step() == at.last_step() == 4 + 166
     assert at.text(".guided .verdict") == "says follows, P(follows) = 1.0000 ✓ right"
-    assert "worlds evaluated2,080 of up to 2,080" in at.text(".guided .facts")
+    assert "worlds evaluated23,050 of up to 23,050" in at.text(".guided .facts")
     assert at.text("#phase") == (
-        "Move 125 of up to 125: every flip of each of the 8 best worlds is tried, the best is "
-        "made. The budget is spent: no world speaks against it."
+        "Move 166 of up to 166: flips are tried where they change A or B most often. "
+        "The search ends: no world speaks against it."
     )
     at.page.fill("#time", "5")
-    assert at.text("#phase").startswith("Move 1 of up to 125: ")
+    assert at.text("#phase") == (
+        "Move 1 of up to 166: every flip of each of the 9 best worlds is tried, the best is made."
+    )
+    at.close()
+
+
+def test_few_worlds_are_all_tried(never_refuting: Windows) -> None:
+    address = link(a="p -> q; p", b="q", worlds="16")
+    at = Visit(never_refuting, SIZES["desktop"], address).networks()
+    assert at.step() == at.last_step() == 5
+    assert "worlds evaluated84 of up to 84" in at.text(".guided .facts")
+    assert at.text("#phase") == (
+        "Move 1 of up to 1: all 4 worlds are tried. The search ends: no world speaks against it."
+    )
     at.close()
 
 
@@ -240,7 +256,7 @@ def test_the_search_ends_with_a_world_that_refutes(always_refuting: Windows) -> 
     at = Visit(always_refuting, SIZES["desktop"], address).networks()
     assert at.step() == at.last_step() == 4
     assert at.text(".guided .verdict") == "says does not follow, P(follows) = 0.0000 ✗ wrong"
-    assert "worlds evaluated80 of up to 2,080" in at.text(".guided .facts")
+    assert "worlds evaluated80 of up to 84" in at.text(".guided .facts")
     assert at.text("#phase").endswith("A world speaks against it: the search ends.")
     at.close()
 
@@ -248,7 +264,7 @@ def test_the_search_ends_with_a_world_that_refutes(always_refuting: Windows) -> 
 @pytest.mark.parametrize("size", SIZES)
 def test_play_and_pause(never_refuting: Windows, size: str) -> None:
     # In a window of its own, as the clock stays stopped.
-    address = link(a="p -> q; p", b="q", worlds="128")
+    address = link(a=" & ".join("abcdefghi"), b="a")  # 512 worlds, 64 at a time
     at = Visit(never_refuting, SIZES[size], address, locale="en-GB").networks()
     at.page.clock.install(time=0)
     at.page.clock.pause_at(10_000)  # seconds
@@ -263,7 +279,7 @@ def test_play_and_pause(never_refuting: Windows, size: str) -> None:
     assert at.step() == 3
     at.page.click("#play")
     at.page.clock.run_for(60_000)
-    assert at.step() == 4 + 2 * 1000 // 128
+    assert at.step() == 4 + 8
     assert "Watch" in at.text("#play")
     at.close()
 
@@ -323,7 +339,7 @@ def test_other_worlds_and_other_numbers_of_them(visit: Callable[..., Visit]) -> 
     assert at.text("#world") != before
     at.page.select_option("#count", "16")
     at.networks()
-    assert "worlds evaluated16 of up to 2,080" in at.text(".guided .facts")
+    assert "worlds evaluated16 of up to 84" in at.text(".guided .facts")
     at.address("worlds=16")
 
 

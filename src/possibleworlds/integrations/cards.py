@@ -129,7 +129,9 @@ def model_card(run: "RunRecord") -> str:
     name, metrics, accuracy = run.model, run.metrics, run.accuracy or {}
     if metrics is None:
         raise UserError("a run without a checkpoint has no card")
-    paper = entries()[name].published if name in entries() else {}
+    entry = entries().get(name)
+    paper = entry.published if entry else {}
+    citation = f"- The network: {printable(entry.citation)}\n" if entry and entry.citation else ""
     columns = {
         "published sets": accuracy.get("published", {}),
         "our sets": accuracy.get("generated", {}),
@@ -192,5 +194,6 @@ on random formulas with few operators. For exact answers, use `possibleworlds.en
 
 ## Citation
 
-Evans et al., *Can Neural Networks Understand Logical Entailment?*, ICLR 2018, {PAPER}
+{citation}- The task and the data: Evans et al., *Can Neural Networks Understand Logical Entailment?*, ICLR 2018,
+  {PAPER}
 """

@@ -197,7 +197,7 @@ export function describeStep(search, step) {
   const what = !step ? "Both start from the same random worlds."
     : step <= descent ? `Gradient step ${step} of ${descent}: each guided world moves down z.`
       : `Move ${step - descent} of up to ${moves}: ${tried}.`;
-  const end = search.best(step) < 0 ? "A world speaks against it: the search ends." : "The budget is spent: no world speaks against it.";
+  const end = search.best(step) < 0 ? "A world speaks against it: the search ends." : "The search ends: no world speaks against it.";
   return search.ends(step) ? `${what} ${end}` : what;
 }
 
