@@ -250,17 +250,17 @@ def test_few_worlds_are_all_evaluated() -> None:
     """Each pair is refuted in one world alone, of 2, 128 and 256, and has components to spare."""
     counts = torch.tensor([1, 7, 8, 8])
     relevant = torch.arange(K) < counts[:, None]
-    wanted = torch.where(relevant, targets(4), 1.0)
+    countermodels = torch.where(relevant, targets(4), 1.0)
 
     def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
-        refutes = (worlds == wanted[rows, None]).all(-1) & (rows < 3)[:, None]
+        refutes = (worlds == countermodels[rows, None]).all(-1) & (rows < 3)[:, None]
         return by_one_side(torch.where(refutes, -1.0, 1.0))
 
     for share in (False, True):
         visited = Visited.start(torch.ones(4, N, K), torch.ones(4, N), evaluations=N)
         search(visited, lambda: evaluate, relevant, torch.full((4,), 300), share)
         assert visited.refuted.tolist() == [True, True, True, False]
-        assert torch.equal(visited.worlds[:3, 0], wanted[:3])
+        assert torch.equal(visited.worlds[:3, 0], countermodels[:3])
         assert visited.evaluations[3] == N + 256
 
 
