@@ -1,17 +1,21 @@
 """Put the runs of train_record.py on record, and ship the seeds that are best on validation.
 
     python benchmarks/record.py --out OUT --published PUBLISHED   # OUT as of train_record.py
+    python benchmarks/record.py --out OUT --published PUBLISHED --evaluate guidedworldnet
     python benchmarks/record.py                                   # only the tables
 
-Writes results/record.json, the tables of README.md and docs/results.md, the figure of accuracy
-against the length of training, and the pretrained networks in src/. Seeds are added as they finish.
+With --evaluate, a pretrained network is evaluated again, as after a change of its search. Writes
+results/record.json, the tables of README.md and docs/results.md, the figure of accuracy against the
+length of training, and the pretrained networks in src/. Seeds are added as they finish.
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from possibleworlds import load
 from possibleworlds.data.files import read
 from possibleworlds.experiments.selection import rank_seeds
 from possibleworlds.models.registry import entries
@@ -102,6 +106,30 @@ def put_on_record(out: Path, published: Path) -> None:
         for count in RANDOM_ROWS
     }
     write_json(RECORD, {"rows": rows, "random_rows": by_count})
+
+
+def evaluate_again(name: str, out: Path, published: Path) -> None:
+    """Evaluate a pretrained network as it is now, and put its accuracies on record."""
+    import torch
+    from pages import commit
+    from train_record import own_files
+
+    torch.set_num_threads(1)
+    network, record = load(name), read_json(RECORD)
+    accuracy = {
+        "published": {
+            split: network.evaluate(read(published / f"{split}.txt")) for split in SPLITS
+        },
+        "generated": {file.stem: network.evaluate(read(file)) for file in own_files(out)},
+    }
+    rounded = {
+        whose: {split: round(one.accuracy, 4) for split, one in evaluations.items()}
+        for whose, evaluations in accuracy.items()
+    }
+    seed = str(record["rows"][name]["pretrained_seed"])
+    record["rows"][name]["seeds"][seed] |= {"accuracy": rounded, "evaluated": commit()}
+    write_json(RECORD, record)
+    replace(read_run(SHIPPED / name), accuracy=rounded).write(SHIPPED / name)
 
 
 def is_done(run: Path) -> bool:
@@ -236,8 +264,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--published", type=Path)
+    parser.add_argument("--evaluate", metavar="NETWORK")
     arguments = parser.parse_args()
-    if arguments.out:
+    if arguments.evaluate:
+        evaluate_again(arguments.evaluate, arguments.out, arguments.published)
+    elif arguments.out:
         put_on_record(arguments.out, arguments.published)
     rows = on_record()
     replace_part("../README.md", "results", table(rows))

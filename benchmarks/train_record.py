@@ -119,6 +119,12 @@ def generate(out: Path, published: list[Path]) -> None:
     generate_folder(out / "large", large, seed=0, prune_against=[*published, *others])
 
 
+def own_files(out: Path) -> list[Path]:
+    """List our own test sets, with the whole exam."""
+    files = [f for f in data_files([out / "paper"]) if f.stem not in ("train", "test_exam")]
+    return [*files, *data_files([out / "exam"])]
+
+
 def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
     """Train and evaluate one seed of a row, as far as that is not done."""
     row, run = ROWS[name], out / "runs" / f"{name}-{seed}"
@@ -127,9 +133,7 @@ def train(out: Path, name: str, seed: int, published: list[Path]) -> None:
         run.parent.mkdir(exist_ok=True)
         run.with_suffix(".commit").write_text(commit(), encoding="utf-8")
     command("train", row.model, *folders, "--seed", str(seed), *row.options)
-    own = [f for f in data_files([out / "paper"]) if f.stem not in ("train", "test_exam")]
-    own += data_files([out / "exam"])
-    arguments = [str(path) for path in (run, *published, *own)]
+    arguments = [str(path) for path in (run, *published, *own_files(out))]
     subprocess.run([sys.executable, __file__, "--evaluate", *arguments], check=True)
 
 
