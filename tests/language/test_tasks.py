@@ -137,10 +137,19 @@ def test_conclusions_are_proper_and_premises_are_not_repeated(premises: int) -> 
         assert set(conclusion.variables) <= set(item.variables)
         assert entails(conjunction(item.premises), conclusion)
         assert not entails("true", conclusion)
+        assert not entails(conclusion, conjunction(item.premises))
         if premises > 1:
             assert not any(entails(premise, conclusion) for premise in item.premises)
-        else:
-            assert not entails(conclusion, item.premises[0])
+
+
+def test_to_repeat_all_premises_is_no_conclusion() -> None:
+    few, many = (tasks("conclude", size=n, seed=0, premises=2, shots=2) for n in (5, 40))
+    assert list(few) == many[:5]
+    for item in many:
+        assert item.prompt.count("is not equivalent to all of them together") == 3
+        repeated = score(f"Answer: {' & '.join(f'({p})' for p in item.premises)}", item)
+        assert repeated.verdict == "wrong"
+        assert repeated.reason == "it is equivalent to the premises together"
 
 
 def test_conclusions_with_new_variables_are_no_source() -> None:

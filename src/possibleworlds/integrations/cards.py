@@ -194,6 +194,6 @@ on random formulas with few operators. For exact answers, use `possibleworlds.en
 
 ## Citation
 
-{citation}- The task and the data: Evans et al., *Can Neural Networks Understand Logical Entailment?*, ICLR 2018,
-  {PAPER}
+{citation}- The task and the data: Evans et al., *Can Neural Networks Understand Logical
+  Entailment?*, ICLR 2018, {PAPER}
 """

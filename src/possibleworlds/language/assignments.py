@@ -10,17 +10,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from possibleworlds.language.decisions import (
+    ADVERBS,
     CASE,
+    COUNTERMODEL,
     EDGE,
+    MAX_LINES,
+    NEGATION,
+    NO_COUNTERMODEL,
+    REFUTED,
     REFUTING,
     SEPARATOR,
     START,
     endings,
     is_reason,
+    verdicts,
 )
 from possibleworlds.language.item import Item
-from possibleworlds.language.replies import RETRACTION, plain, states
-from possibleworlds.logic.alphabet import N_VARIABLES
+from possibleworlds.language.replies import RETRACTION, plain
 
 TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"
 FALSE_WORDS = r"false|f|0|\\bot|⊥|no|falsch"
@@ -46,19 +52,32 @@ DENIAL = re.compile(
 )
 FAILURE = re.compile(
     r"\bpremises?\s+(?:(?:is|are|becomes?|then|now|still|all)\s+)*(?:false|untrue)\b|"
-    r"\bconclusion\s+(?:(?:is|becomes|then|now|still|also)\s+)*true\b|\bimpossible\b|\bcontradict",
+    r"\bconclusion\s+(?:(?:is|becomes|then|now|still|also)\s+)*true\b|\bimpossible\b|\bcontradict|"
+    rf"\bnot\s+an?\s+(?:\w+\s+)?{CASE}|"
+    rf"\b(?:this|that|these|which|assignment|values)\s+(?:{NEGATION}|fails?)\b",
     re.IGNORECASE,
 )
 """What a reason cannot say about a refuting assignment."""
-CONCLUSION_IS_NOT = re.compile(r"\bconclusion\s+(?:is\s+)?(?:then\s+)?not\b", re.IGNORECASE)
-MARKS = r"v(?=\()|[\s.,;:()\[\]{}\"'“”`*_$\\•–—✅✔✓☑-]|\d+[.)]\s|\\(?:begin|end)\{\w+\}|\\q?quad\b"
+IS_REFUTED = re.compile(
+    rf"\b(?:conclusion|argument|inference|entailment)\s+(?:{NEGATION}|(?:is\s+)?(?:then\s+)?not|isn't|"
+    rf"fails)\b(?!\s+(?:be\s+)?(?:false|refuted|fail))|\bit\s+{NEGATION}\s+{ADVERBS}follow\b|"
+    r"\b(?:false|conclusion)\b[\s:*_)]*[❌✗✘✖]|[❌✗✘✖]\s*(?:the\s+)?conclusion",
+    re.IGNORECASE,
+)
+"""What a reason may say, although it contains a negation or a cross."""
+MARKS = (
+    r"v(?=\()|[\s.,;:…()\[\]{}\"'“”`*_$\\•–—✅✔✓☑-]|\d+[.)]\s|"
+    r"\\(?:begin|end)\{\w+\}(?:\{[lcr]+\})?|\\q?quad\b"
+)
 BEFORE = re.compile(
     rf"(?:{MARKS}|\b(?:so|thus|therefore|hence|yes|we|i|can|get|have|let|set|setting|put|take|consider|"
     r"choose|assign|one|an?|the|this|such|possible|following|final|answer|refuting|by|with|given|when|"
     rf"where|for|in|which|(?:truth\s+)?values?|variables?|statements?|example|e\.g|i\.e|namely|and|{CASE}|is|"
-    r"are|there|exists)\b)*\Z",
+    r"are|both|there|exists|works?)\b)*\Z",
     re.IGNORECASE,
 )
+CONCLUDED = re.compile(r".*[.!]\s+(?=(?:so|thus|therefore|hence)\b)", re.IGNORECASE | re.DOTALL)
+"""Sentences before one that concludes."""
 BETWEEN = re.compile(
     rf"(?:\0|{MARKS}|\b(?:(?:the|all|any)\s+)?(?:rest|others?|(?:other|remaining)\s+\w+)\s+"
     rf"(?:(?:is|are|(?:can|may)\s+be)\s+)?{EITHER}|[&∧]|\\(?:wedge|land)\b|\b(?:and|while|whereas|but|with|also|set|let|assign)\b)*\Z",
@@ -66,9 +85,10 @@ BETWEEN = re.compile(
 )
 """What may precede the first value, and what may separate values, which are replaced by \\0."""
 REASON_AFTER = re.compile(
-    rf"(?: ?(?:=>|->|→|⇒))?[\s,.;:!()*_`$–—-](?:(?:where|and|then|so|with)\s+)?"
+    r"(?: ?(?:=>|->|→|⇒))?[\s,.;:!()*_`$–—-]"
+    r"(?:(?:where|and|then|so|with|hence|thus|therefore)\s+)?"
     rf"(?:because|since|as|which|so\s+that|making|makes?|gives?|refutes?|satisf\w+|"
-    rf"is\s+an?\s+(?:\w+\s+)?{CASE}|(?:the\s+|both\s+|all\s+)?(?:premises?|conclusion))\b"
+    rf"is\s+an?\s+(?:\w+\s+)?{CASE}|(?:the\s+|both\s+|all\s+)?(?:premises?|conclusion|argument))\b"
     r"|[.;:!(–—\n][\s*_#]{0,6}(?:then|so|thus|therefore|hence|here|this|that|these|those|under|with\s+th|"
     r"it\s+(?:makes|refutes|satisfies)|in\s+(?:this|that|which)|check|verif|explanation|reason|proof|note|there|for\s+which|where|"
     r"(?:an)?other|i\s+hope)",
@@ -84,12 +104,13 @@ NONE = re.compile(
     | (?:it|the\s+conclusion|the\s+argument)\s+cannot\s+be\s+refuted
     | (?:such\s+)?(?:an?\s+|a\s+)?(?:such\s+)?{CASE}\s+(?:does\s+not|do\s+not|doesn't)\s+exist
     | (?:it|the\s+conclusion)\s+(?:always\s+|necessarily\s+)?follows(?:\s+from\s+the\s+premises?)?
-    )(?![\w/'])""",
+    )(?!\w|/|'\w)""",
     re.IGNORECASE | re.VERBOSE,
 )
 EXISTS = re.compile(
     rf"\bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many|such\s+an?)\s+(?:such\s+)?{CASE}|"
-    rf"\brefutes\s+it\b|\ball\s+variables\b|\b(?:shows|works)\s*[.!]?\s*(?:\Z|\n)",
+    rf"\b{COUNTERMODEL}\s*(?::|is\b)(?!\s*(?:none|not|impossible))|{REFUTED}|\brefutes\s+it\b|"
+    r"\ball\s+variables\b|\b(?:shows|works)\s*[.!]?\s*(?:\Z|\n)",
     re.IGNORECASE,
 )
 """Statements that take back that there is none."""
@@ -116,7 +137,7 @@ class Patterns:
         self.name = "|".join(re.escape(n).replace(r"\ ", r"\s+") for n in alternatives)
         self.one = re.compile(rf"(?<!\w)(?:{self.name})(?!\w)", re.IGNORECASE)
         """A single name."""
-        self.values = values_pattern(self.name)
+        self.values = values_pattern(self.name, len(names))
         """Values of one or several names."""
 
     @cached_property
@@ -143,19 +164,19 @@ def patterns(names: tuple[str, ...]) -> Patterns:
     return Patterns(names)
 
 
-def values_pattern(name: str) -> re.Pattern[str]:
-    """Compile the pattern for values of one or several names."""
+def values_pattern(name: str, number: int) -> re.Pattern[str]:
+    """Compile the pattern for values of one or several of a number of names."""
     # In "p = T, t = F", T is a value, even if there is a variable t.
     joint = rf"{CLOSE}\s*(?:,\s*(?:and\s+)?|and\s+|=\s*(?!{OPEN}{VALUE})){OPEN}"
-    others = rf"(?:{joint}(?:{name})(?!\w)){{0,{N_VARIABLES}}}"
-    several = rf"(?:{name}){others}"
+    others = rf"(?:{joint}(?:{name})(?!\w)){{0,{number}}}"
+    several = rf"(?:{name})(?!\w){others}"
     # In "p and q are false, t and r are true", t is no value.
     next_value = rf"\s*,\s*(?!(?:{name})(?!\w){others}{CLOSE}{ASSIGN}){VALUE}"
     return re.compile(
         rf"\b(?P<any>(?:for\s+)?any\s+(?:value\s+of\s+)?{several})(?!\w|{CLOSE}{ASSIGN})|"
-        rf"(?P<negated>[¬~!]\s*)?(?<![\w\\])(?P<names>{several})(?:"
+        rf"(?P<negated>[¬~!]\s*)?(?<![\w\\])(?P<names>{several}+)(?:"
         rf"{CLOSE}(?:{ASSIGN}|\s+(?:can|may)\s+be\s+|\s+)(?P<either>{EITHER})|"
-        rf"{CLOSE}{ASSIGN}(?P<open>{OPEN})\s*(?P<values>{VALUE}(?:{next_value})*)"
+        rf"{CLOSE}(?P<assign>{ASSIGN})(?P<open>{OPEN})\s*(?P<values>{VALUE}(?:{next_value})*)"
         rf"(?P<close>\s*[)\]])?(?:\s*\((?P<again>{VALUE})\))?"
         rf"|\s+(?:[–—-]\s+)?\(?(?P<listed>{VALUE}){IN_A_LIST})",
         re.IGNORECASE | re.MULTILINE,
@@ -170,10 +191,13 @@ def read_values(text: str, item: Item) -> Values:
     contradictory = compiled.has_negated_name(text)
     for match in compiled.values.finditer(text):
         if match["any"] or match["either"]:
+            several = bool(match["either"]) and len(compiled.one.findall(match["names"])) > 1
+            contradictory |= several and bool(item.wording.statements)
             continue
         written = compiled.one.findall(match["names"])
         values = re.findall(VALUE, match["values"] or match["listed"], re.IGNORECASE)
         repeated = len(set(written)) < len(written)
+        repeated |= len(written) > len(values) == 1 and not may_share(match["assign"], item)
         cut = len(written) > 1 and "(" in (match["open"] or "") and not match["close"]
         if match["negated"] or repeated or cut or len(values) not in (1, len(written)):
             contradictory = True
@@ -185,13 +209,24 @@ def read_values(text: str, item: Item) -> Values:
             contradictory |= assignment.setdefault(known, truth) != truth
             contradictory |= bool(match["again"] and bool(IS_TRUE.match(match["again"])) != truth)
     before, mark, rest = compiled.values.sub("\0", text).partition("\0")
+    concluded = CONCLUDED.match(before) if len(assignment) == len(names) else None
     stated = (
         bool(mark and BETWEEN.match(rest))
-        and bool(BEFORE.match(before) or states(before))
+        and bool(BEFORE.match(before, concluded.end() if concluded else 0))
         and not DENIAL.search(before)
         and not (before and compiled.assigned.search(before))
     )
     return Values(assignment, stated, contradictory)
+
+
+def may_share(assign: str | None, item: Item) -> bool:
+    """Whether the sign or verb between several names and one value gives it to all of them.
+
+    "Anna is at home, the lamp is on is false" says something else of each.
+    """
+    if item.wording.statements:
+        return bool(assign and re.search(r"\b(?:are|both|all|each)\b", assign))
+    return not (assign and re.search(r"\bis\b", assign))
 
 
 def split_reason(text: str, item: Item) -> tuple[str, str]:
@@ -205,34 +240,43 @@ def split_reason(text: str, item: Item) -> tuple[str, str]:
 def read_assignment(text: str, after: str, item: Item) -> Values:
     """Read the assignment of an answer, from its first line if it is complete there."""
     one = patterns(tuple(item.wording.name(v).lower() for v in item.variables)).one
-    text = without_tables(plain(text)).strip()
+    text = as_list(plain(text), item).strip()
     text, after = with_blocks(text, plain(after), item)
     first, _, others = text.partition("\n")
     listing, reason = split_reason(first, item)
     values = read_values(listing, item)
     if len(values.assignment) == len(item.variables):
-        introduced = [line for line in after.splitlines() if ANOTHER.match(line)]
-        for line in (*others.splitlines(), *introduced):
-            again = read_values(split_reason(line, item)[0], item)
-            is_another = again.stated or ANOTHER.match(line)
-            if is_another and len(again.assignment) == len(values.assignment):
-                differs = again.contradictory or again.assignment != values.assignment
-                values = replace(values, contradictory=values.contradictory or differs)
+        if gives_another(values.assignment, others, after, item):
+            values = replace(values, contradictory=True)
     else:
         listing, reason = split_reason(text, item)
         values = read_values(listing, item)
         reason, _, others = reason.strip().partition("\n")
     reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{after}"))
-    said = f"{reason}\n{after}"
+    said = IS_REFUTED.sub(" ", f"{reason}\n{after}")
     denied = bool(
-        DENIAL.search(CONCLUSION_IS_NOT.sub(" ", reason))
+        DENIAL.search(IS_REFUTED.sub(" ", reason))
         or FAILURE.search(said)
         or RETRACTION.search(said)
-        or any(says_none(line) for line in after.splitlines()[:100])
+        or True in verdicts(f"{reason}\n{after}", lines=False)
+        or any(says_none(line) for line in after.splitlines()[:MAX_LINES])
     )
     if (denied or not values.stated) and not values.contradictory:
         return Values({}, denied=values.stated)
     return values
+
+
+def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Item) -> bool:
+    """Whether lines of an answer, or bare or introduced lines after it, give other values."""
+    for place, text in enumerate((lines, after)):
+        for line in text.splitlines()[:MAX_LINES]:
+            listing, reason = split_reason(line, item)
+            again = read_values(listing, item)
+            is_answer = ANOTHER.match(line) or (again.stated and not (place and reason))
+            differs = again.contradictory or again.assignment != assignment
+            if is_answer and differs and len(again.assignment) == len(item.variables):
+                return True
+    return False
 
 
 ANOTHER = re.compile(
@@ -253,6 +297,31 @@ def with_blocks(text: str, after: str, item: Item) -> tuple[str, str]:
     return text, after
 
 
+ALL_ALIKE = re.compile(
+    r"\W*(?:set\s+)?all\s+(?:the\s+)?(?:variables|statements|letters)\s+(?:are\s+|to\s+|=\s*)?"
+    r"(true|false)\W*",
+    re.IGNORECASE,
+)
+BY_VALUE = re.compile(
+    r"(?:^|;)[ \t*_•-]*(true|false)[*_ ]*:[*_ ]*([^;:\n]+)", re.IGNORECASE | re.MULTILINE
+)
+NOT_TRUE = re.compile(r"\bis(?:\s+not|n't)\s+true\b", re.IGNORECASE)
+
+
+def as_list(text: str, item: Item) -> str:
+    """Convert tables, "all variables are true" and "True: p, q" to lists of values."""
+    names = [item.wording.name(v) for v in item.variables]
+    if alike := ALL_ALIKE.fullmatch(text):
+        return ", ".join(f"{name} = {alike[1]}" for name in names)
+    text = NOT_TRUE.sub("is false", without_tables(text))
+    one = patterns(tuple(name.lower() for name in names)).one
+    listed = [(match[1], one.findall(match[2])) for match in BY_VALUE.finditer(text)]
+    rest = one.sub("", BY_VALUE.sub(r" \2", text)).replace("and", "")
+    if sum(len(some) for _, some in listed) < len(names) or rest.strip(" \n,.*_`\"'$"):
+        return text
+    return ", ".join(f"{name} = {value}" for value, some in listed for name in some)
+
+
 TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
 
 
@@ -271,6 +340,9 @@ def table_as_list(table: str) -> str:
     if len(rows) < 3 or any(cell.strip(" :-") for cell in rows[1]) or len(set(map(len, rows))) > 1:
         return table
     header, body = rows[0], rows[2:]
+    labels = header[0].lower(), body[0][0].strip("*_").lower()
+    if len(body) == 1 and (labels[0] in ("", "#", "row") or labels[1] in ("value", "truth value")):
+        header, body = header[1:], [body[0][1:]]
     if len(body) == 1 and re.match(VALUE, body[0][0].strip("*_`$ "), re.IGNORECASE):
         return ", ".join(f"{name} = {value}" for name, value in zip(header, body[0], strict=True))
     if all(len(row) == 2 for row in body):
@@ -289,6 +361,8 @@ def says_none(text: str, after: str = "") -> bool:
             separator = SEPARATOR.match(rest)
             if not separator or not is_reason(rest[separator.end() :], True):
                 continue
-        if not (RETRACTION.search(said := f"{rest}\n{after}") or EXISTS.search(said)):
-            return True
+        said = NO_COUNTERMODEL.sub(" ", f"{rest}\n{after}")
+        if RETRACTION.search(said) or EXISTS.search(said) or False in verdicts(said, lines=False):
+            continue
+        return True
     return False

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 from possibleworlds.language.replies import (
     CLAUSE_END,
-    DENIED_BEFORE,
+    MAX_LEAD,
     RETRACTION,
     SENTENCE_END,
     bold_at_end,
+    denied_before,
     plain,
     question_before,
     states,
@@ -38,22 +39,42 @@ CASE = (
     rf"(?:{COUNTERMODEL}|(?:truth\s+)?assignments?|valuations?|cases?|rows?|models?|"
     r"interpretations?)"
 )
-REFUTING = (
+PREMISES_TRUE = (
+    r"(?:(?:all|both|each)\s+)?(?:of\s+)?(?:the\s+)?premises?:?\s+(?:(?:is|are|be|can|both|all|come\w*|"
+    r"out|evaluates?|to)\s+)*(?:true|T|hold|holds)"
+)
+CONCLUSION_FALSE = (
+    r"(?:the\s+)?conclusion:?\s+(?:(?:is|be|can|comes?|out|evaluates?|to)\s+)*"
+    r"(?:false|F|fails|untrue|not(?:\s+true)?|does\s+not(?:\s+hold)?|doesn't(?:\s+hold)?)"
+)
+JOINED_TO = r"(?:,?\s+(?:and|but|while|whereas|yet|with)\s+(?:still\s+|yet\s+)?|[,;]\s+)"
+REFUTED = (
+    rf"(?:{PREMISES_TRUE}{JOINED_TO}{CONCLUSION_FALSE}|"
+    rf"{CONCLUSION_FALSE}{JOINED_TO}{PREMISES_TRUE})(?!\w)"
+)
+"""The premises are true and the conclusion is false."""
+THAT_REFUTES = (
+    rf"\s+(?:in\s+which|for\s+which|where|that\s+makes?|making|such\s+that|with)\s+{REFUTED}"
+)
+REFUTING = rf"(?:\s+exists?|\s+to\s+(?:the\s+argument|it|this|{TARGET})|{THAT_REFUTES})?"
+"""What is said of a case that does not exist."""
+DETAILS = (
     rf"(?:\s+exists?|\s+to\s+(?:the\s+argument|it|this|{TARGET})|"
     r"\s+(?:in\s+which|where|that\s+makes?|making|such\s+that)\b(?:(?!\b(?:but|may|might|know)\b)"
     r"[^.;?\n])*)?"
 )
-"""What is said of a case that refutes an argument."""
+"""What is said of an existing countermodel."""
 YES = re.compile(
     rf"""[✅✔✓☑]?\s*(?:
       (?:yes\s+)?{SUBJECT}\s+{ADVERBS}(?:does\s+)?{ADVERBS}(?:follows?|holds?){SOURCE}
     | (?:yes\s+)?(?:{SUBJECT}\s+is|it's)\s+{ADVERBS}(?:valid|entailed|implied|{CONSEQUENCE}){SOURCE}
     | {PREMISES}\s+{ADVERBS}(?:does\s+|do\s+)?{ADVERBS}(?:entails?|impl(?:y|ies))\s+{TARGET}
-    | (?:A|{PREMISES})\s*(?:⊨|\|=|\\models|\\vDash|\bentails\b)\s*(?:B|{TARGET})
-    | (?:there\s+(?:is|are|exists?)\s+)?no\s+(?:such\s+)?{COUNTERMODEL}{REFUTING}
+    | (?:A|P|{PREMISES})\s*(?:⊨|\|=|\\models|\\vDash|\bentails\b)\s*(?:B|C|{TARGET})
+    | (?:there\s+(?:is|are|exists?)\s+)?no\s+
+      (?:(?:such\s+)?{COUNTERMODEL}{REFUTING}|{CASE}{THAT_REFUTES})
     | (?:yes\s+)?it\s+does
     | yes|yep|yeah|true|valid|entailed|entailment|entails|follows|holds|correct|y
-    )(?![\w/'])(?:[\s*.!]*[✅✔✓☑])?""",
+    )(?!\w|/|'\w)(?:[\s*.!]*[✅✔✓☑])?""",
     re.IGNORECASE | re.VERBOSE,
 )
 NEGATION = (
@@ -68,18 +89,18 @@ NO = re.compile(
     | {SUBJECT}\s+(?:is\s+{ADVERBS}invalid|fails)
     | {PREMISES}\s+{NEGATION}\s+{ADVERBS}(?:entail|imply)\s+{TARGET}
     | (?:{NEGATION}\s+entail)
-    | (?:A|{PREMISES})\s*(?:⊭|\|/=|\\nvDash|\\not\s*\\(?:models|vDash)|\bdoes\s+not\s+entail\b)
-      \s*(?:B|{TARGET})
+    | (?:A|P|{PREMISES})\s*(?:⊭|\|/=|\\nvDash|\\not\s*\\(?:models|vDash)|\bdoes\s+not\s+entail\b)
+      \s*(?:B|C|{TARGET})
     | ⊭
-    | there\s+(?:is|exists)\s+an?\s+{COUNTERMODEL}{REFUTING}
+    | there\s+(?:is|exists)\s+an?\s+{COUNTERMODEL}{DETAILS}
     | an?\s+{COUNTERMODEL}\s+(?:exists|is\b[^.;\n]*)
     | (?:no\s+)?it\s+(?:does\s+not|doesn't)
     | not\s+{ADVERBS}(?:entailed|valid|implied) | not\s+(?:necessarily|always)
     | no|nope|false|invalid|n | non-?entail(?:ment|ed)|unentailed
-    )(?![\w/'])(?:[\s*.!]*[❌✗✘✖])?""",
+    )(?!\w|/|'\w)(?:[\s*.!]*[❌✗✘✖])?""",
     re.IGNORECASE | re.VERBOSE,
 )
-START = " ∴\t\r\n*_`\"'“„‘«「([{<$.,:#\\-–"
+START = " ∴\t\r\n*_`\"'“„‘«「([{<>$.,:#\\-–"
 EDGE = " \t\r\n*_`\"'“”‘’«»「」()[]{}<>$.。!！,:;#\\∎□■✅✔✓☑😊🙂👍🎉"
 """Characters that may precede an answer, and that may follow it."""
 SEPARATOR = re.compile(
@@ -87,7 +108,13 @@ SEPARATOR = re.compile(
     r"[,\s]*)*|(?:and|so|thus|therefore|hence)\b[,\s]*|(?=because\b|since\b|by\b))",
     re.IGNORECASE,
 )
+RULE = (
+    r"(?:(?:hypothetical|disjunctive)\s+syllogism|modus\s+(?:ponens|tollens)|contraposition|"
+    r"contrapositive|transitivity|simplification|resolution|de\s+morgan)\b"
+)
+"""A rule of inference."""
 REASON = re.compile(
+    rf"{RULE}|i\s+hope\b|"
     r"(?:because|since|as(?!\s+(?:long|far)\b)|always|vacuously|trivially|tautology|there|the|this|that|it|its|any|every|"
     r"each|all|both|no|we|by|"
     r"in\s+(?:every|each|all|any)|whenever\s+(?:the|all)\s+(?:the\s+)?premises?|whatever|explanation|reasons?|reasoning|proof|"
@@ -104,11 +131,13 @@ CASE_IN_POINT = re.compile(
 """More ways to start a reason for a no; a yes in one case is not a yes."""
 CONTRARY = {
     True: re.compile(
-        rf"{NEGATION}\s+(?:\w+\s+)?(?:follow|entail|hold|imply)|\bnot\s+(?:\w+\s+)?(?:valid|entailed)|"
-        rf"\binvalid|⊭|\brefute[sd]?\b|\b(?:an?|the|one)\s+{COUNTERMODEL}|\bno\b\s*[.,!;:]|"
+        rf"{NEGATION}\s+(?:\w+\s+)?(?:follow|entail|hold|imply|guarantee)|"
+        rf"\bnot\s+(?:\w+\s+)?(?:valid|entailed)|\bconclusion\s+(?:is\s+not|isn't|(?:need|may|might|"
+        rf"must)\s+not)\s+(?:(?:be|necessarily|always)\s+)*(?:true|guaranteed)|\banswer\s+no\b|"
+        rf"\b(?:argument|inference|entailment)\s+fails|\binvalid|⊭|\brefute[sd]?\b|\b{COUNTERMODEL}\b|{REFUTED}|\bno\b\s*[.,!;:]|"
         r"(?:\A|[.!\n])\s*(?:but\s+)?(?:(?:that|this|it)(?:'s|\s+is)\s+(?:false|not)|not|"
         r"it\s+does\s+not|it\s+doesn't)[\s.!]*(?:\Z|\n)|"
-        r"(?:\A|[.!,;\n])\s*(?:but\s+)?the\s+conclusion\s+(?:is|can\s+(?:still\s+)?be|may\s+be)\s+"
+        r"(?:\A|[.!,;\n])\s*(?:but\s+)?the\s+conclusion\s+(?:is|(?:can|may|might|could)\s+(?:still\s+)?be)\s+"
         r"false\b(?!\s+(?:only|in\s+no)\b)|\b(?:except|but\s+one|only\s+(?:when|if)|provided|isn't)\b|"
         rf"\bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many)\s+{CASE}|\byes\s+and\s+no\b|"
         r"\bassumption\s+that\b|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
@@ -121,7 +150,11 @@ CONTRARY = {
         r"\bpremises?\s+(?:entails?|impl(?:y|ies)|guarantees?)\b|\b(?:entailment|argument)\s+(?:holds|is\s+"
         r"correct)\b|\b(?:so|hence|thus|therefore)\b[,\s]+(?:it(?:'s|\s+is)\s+)?(?:an?\s+)?valid\b|"
         r"\bin\s+every\s+case\s+(?:where|in\s+which)\s+the\s+premises?\s+(?:is|are)\s+true,?\s+the\s+"
-        r"conclusion\s+is\s+(?:also\s+)?true|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
+        r"conclusion\s+is\s+(?:also\s+)?true|\bconclusion\s+(?:is|holds)\s+(?:(?:also|always)\s+)*"
+        r"(?:true\s+)?(?:when(?:ever)?|if|in\s+(?:every|all|each))\s+(?:(?:all|the)\s+)*(?:premises?\s+"
+        r"(?:is|are|holds?)|cases?|rows?)\b|\b(?:every|each|all|any)\s+(?:cases?|rows?)\s+with\s+"
+        r"(?:an?\s+)?true\s+premises?|\b(?:so|hence|thus|therefore)[,\s]+the\s+conclusion\s+must\s+be\s+"
+        r"true|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
         re.IGNORECASE,
     ),
 }
@@ -129,11 +162,25 @@ CONTRARY = {
 WEAK = re.compile(r"\b(?:true|false|holds?|fails?|correct|[yn])\b", re.IGNORECASE)
 """Words that decide only if they are the whole reply or marked as its answer; elsewhere they may be
 about a single case."""
-ONE_CASE = re.compile(
-    r"\b(?:case|row|step)\s*#?\d|\A\W*\d+[.)]\s|\b(?:suppose|consider|assume|assuming)\b",
+ALL_CASES = re.compile(
+    rf"\b(?:every|each|any|all|no)\s+(?:of\s+)?(?:(?:the|these|such|single|possible|other)\s+)*{CASE}|"
+    rf"\b(?:if|when(?:ever)?|suppose|assume)\s+(?:that\s+)?(?:all\s+)?{PREMISES}\s+(?:is|are|holds?)\b",
     re.IGNORECASE,
 )
-"""A line about a single case."""
+"""What is about all cases, or about all in which the premises are true."""
+ONE_CASE = re.compile(
+    r"\b(?:case|row|step|assignment|valuation|interpretation|scenario|here)\b|"
+    rf"\b(?:some|most|many|several|these|those)\s+(?:of\s+the\s+)?(?:values|{CASE})\b",
+    re.IGNORECASE,
+)
+"""A single case, unless it stands for all, or some cases."""
+SUPPOSES = re.compile(r"\b(?:suppos\w+|assum\w+|if|when(?:ever)?|so\s+far)\b", re.IGNORECASE)
+GIVES_VALUES = re.compile(
+    r"\b(?:consider|take|let(?!\s+(?:me|us)|'s)|setting)\b|(?:=|\bwith\s+\w+)\s*(?:true|false|[tf01])\b",
+    re.IGNORECASE,
+)
+NUMBERED = re.compile(r"\A\W*\d+[.)]\s")
+PREMISE_LINE = re.compile(r"^\W*premises?\W*:", re.IGNORECASE | re.MULTILINE)
 LABELLED = re.compile(
     r"\A\W*(?:(?:is\s+)?(?:valid(?:ity)?|entail(?:s|ed|ment)?|follows))\W*[:=]\W*"
     r"(?:(yes|true)|no|false)\W*\Z",
@@ -141,18 +188,36 @@ LABELLED = re.compile(
 )
 LABELLED_INVALID = re.compile(r"\A\W*(?:in|not\s+)valid\W*[:=]", re.IGNORECASE)
 DIRECT_QUESTION = re.compile(
-    r"\b(?:follows?|entail(?:s|ed|ment)?|valid)\b|\bwhat\b.*\b(?:answer|verdict|conclude)\b",
-    re.IGNORECASE,
+    rf"""\W*(?:(?:so|now|then|thus|finally|question|q|step\s+\d+)\b[\s:,.*_]*)*(?:
+      (?:does|do)\s+{SUBJECT}\s+{ADVERBS}(?:follow|hold){SOURCE}
+    | is\s+{SUBJECT}\s+{ADVERBS}(?:valid|entailed|implied|{CONSEQUENCE}){SOURCE}
+    | (?:does|do)\s+{PREMISES}\s+{ADVERBS}(?:entail|imply)\s+{TARGET}
+    | (?:is\s+it\s+)?(?:valid|entailed|follows)
+    | what\s+is\s+(?:the|my|our|your)\s+(?:final\s+)?(?:answer|verdict)
+    | what\s+(?:do|can|should)\s+we\s+conclude
+    )[\s?*_"')]*\Z""",
+    re.IGNORECASE | re.VERBOSE,
 )
-OTHER_QUESTION = re.compile(
-    rf"\b(?:not|invalid|fails?|false|{CASE}|possible|way)\b|n't\b", re.IGNORECASE
-)
-"""Questions whose yes is a yes of the reply, unless they also contain one of the other words."""
+"""A question whose yes is a yes of the reply."""
 OTHER_ANSWER = re.compile(
-    r"^\W*\w[\w '’]{0,24}?[\s:,>=→-]+(?:(yes)|no)[\s.!*_]*$", re.IGNORECASE | re.MULTILINE
+    r"^\W*\w[\w '’]{0,24}?[\s:,>=→*_-]+(?:(yes)|no)[\s.!*_]*$", re.IGNORECASE | re.MULTILINE
 )
 """A line that ends in yes or no, after a few words."""
-NO_COUNTERMODEL = re.compile(rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}", re.IGNORECASE)
+NO_COUNTERMODEL = re.compile(
+    rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}(?:[^.;\n]{{0,80}}?{REFUTED})?|"
+    rf"\b{COUNTERMODEL}\s*:\W*none\b|"
+    rf"\b(?:cannot|can't|never|impossible|would|needs?|requires?)\b[^.;\n]{{0,80}}?{REFUTED}",
+    re.IGNORECASE,
+)
+"""Denials that a countermodel exists, and what it would be like."""
+COUNTEREXAMPLE = re.compile(rf"\b{COUNTERMODEL}\b|{REFUTED}", re.IGNORECASE)
+REASON_BEFORE = re.compile(r"\W*(?:since|because|as|given\s+that)\b", re.IGNORECASE)
+HEDGE = re.compile(
+    r"(?<!at )\bmost(?:ly)?\b|\b(?:majority|usually|sometimes|often|luck|partly|partially)\b",
+    re.IGNORECASE,
+)
+MAX_LINES = 100
+"""How many lines after an answer may contradict it."""
 OFFER = re.compile(r"(?:\A|(?<=[.!\n]))[^.!?\n]*\?\s*\Z")
 """A closing question, such as whether to explain more."""
 VERDICT = re.compile(
@@ -213,21 +278,55 @@ def read_decision(text: str, after: str = "") -> bool | None:
 
 def is_reason(text: str, decision: bool) -> bool:
     """Whether a text on the same line is a reason for a decision."""
+    if HEDGE.search(text.partition("\n")[0]):
+        return False
     return bool(REASON.match(text) or (not decision and CASE_IN_POINT.match(text)))
 
 
 def stands(decision: bool, rest: str) -> bool:
     """Whether the text after a decision does not contradict it."""
-    if RETRACTION.search(rest):
+    if RETRACTION.search(rest) or (not decision) in verdicts(rest):
         return False
     contrary = NO_COUNTERMODEL.sub(" ", rest) if decision else rest
     if CONTRARY[decision].search(contrary):
         return False
-    for line in rest.splitlines():
-        said = read_statement(VERDICT.sub("", line))[0]
-        if said is not None and said is not decision:
-            return False
     return all(bool(other[1]) is decision for other in OTHER_ANSWER.finditer(rest))
+
+
+def verdicts(text: str, lines: bool = True) -> Iterator[bool]:
+    """Yield what the lines of a text decide, and the sentences and clauses that are not weak."""
+    for line in text.splitlines()[:MAX_LINES]:
+        said = read_statement(VERDICT.sub("", line))[0] if lines else None
+        if said is not None:
+            yield said
+        for sentence in SENTENCE_END.split(line):
+            for start in starts(sentence):
+                said, rest = read_statement(sentence[start:])
+                if said is None or WEAK.search(sentence[start : len(sentence) - len(rest)]):
+                    continue
+                if not (said and is_one_case(sentence)):
+                    yield said
+
+
+def is_one_case(text: str) -> bool:
+    """Whether a text supposes something, or is about a single case.
+
+    >>> is_one_case("In this row, both are true"), is_one_case("In each row, both are true")
+    (True, False)
+    """
+    text = ALL_CASES.sub(" ", text)
+    return any(words.search(text) for words in (ONE_CASE, SUPPOSES, GIVES_VALUES))
+
+
+def fits(decision: bool, said: str) -> bool:
+    """Whether a decision may follow on these words, which do not contradict it."""
+    if not decision:
+        return not NO_COUNTERMODEL.search(said)
+    if REASON_BEFORE.match(said):
+        one_case = bool(ONE_CASE.search(ALL_CASES.sub(" ", said)))
+    else:
+        one_case = is_one_case(said)
+    return not (one_case or COUNTEREXAMPLE.search(NO_COUNTERMODEL.sub(" ", said)))
 
 
 def answers_other_question(question: str) -> bool:
@@ -236,16 +335,17 @@ def answers_other_question(question: str) -> bool:
     >>> answers_other_question("Does it follow?"), answers_other_question("Is it invalid?")
     (False, True)
     """
-    if not question:
-        return False
-    return not DIRECT_QUESTION.search(question) or bool(OTHER_QUESTION.search(question))
+    return bool(question) and not DIRECT_QUESTION.match(question)
 
 
 def read_end(reply: str) -> bool | None:
     """Read the decision in the last line of a reply, or in the last sentence of that line."""
     lines = [line for line in reply.splitlines() if line.strip(" `*_\t")]
     last = lines[-1][-1000:] if lines else ""
-    if ONE_CASE.search(last) or (lines[1:] and DENIED_BEFORE.search(lines[-2].rstrip(" *_"))):
+    paragraph = last_paragraph(reply)
+    if NUMBERED.match(last) or PREMISE_LINE.search(paragraph):
+        return None
+    if denied_before("\n".join(lines[-20:-1])):
         return None
     bold = bold_at_end(reply)
     for text in (*([bold] if bold else []), *endings(last)):
@@ -255,8 +355,22 @@ def read_end(reply: str) -> bool | None:
         if answers_other_question(question_before(reply, reply.rfind(text))):
             continue
         if (decision := read_decision(text)) is not None:
-            return decision
+            said = paragraph if decision else last[: last.rfind(text)]
+            supposed = not decision and SUPPOSES.search(list(sentences(said))[-1])
+            return decision if not supposed and fits(decision, said) else None
     return None
+
+
+def last_paragraph(reply: str) -> str:
+    """Return the last paragraph of a reply, with the heading before it.
+
+    >>> last_paragraph("Look.\\n\\n**Case 1:**\\n\\nSo p.\\nSo q.")
+    '**Case 1:**\\nSo p.\\nSo q.'
+    """
+    *before, paragraph = re.split(r"\n\s*\n", reply.strip()[-MAX_LEAD:])
+    heading = before[-1].rpartition("\n")[2].strip() if before else ""
+    is_heading = heading.startswith("#") or heading.endswith(("**", ":", "__"))
+    return f"{heading}\n{paragraph}" if is_heading else paragraph
 
 
 def read_opening(reply: str) -> bool | None:
@@ -273,16 +387,23 @@ def endings(line: str) -> Iterator[str]:
     """
     for text in sentences(line):
         for start in starts(text):
-            if not start or (LEADS.search(text[:start]) and states(text[:start])):
+            lead = text[:start]
+            if not lead or (start <= MAX_LEAD and LEADS.search(lead) and states(lead)):
                 yield text[start:]
 
 
 LEADS = re.compile(
     r"\A\W*(?:since|because|as|given)\b|\b(?:so|thus|therefore|hence|consequently)\b[,:\s]*\Z|"
-    r"\b(?:conclusion|verdict|result|decision|answer)\b[\s*_]*[:,][\s*_]*\Z",
+    r"\b(?:conclusion|verdict|result|decision|answer|summary)\b[\s*_]*[:,][\s*_]*\Z|"
+    r"\b(?:conclude(?:\s+that)?|this\s+(?:shows|means|proves)(?:\s+that)?)\s+\Z",
     re.IGNORECASE,
 )
 """Words that introduce a decision that is not marked as the answer."""
+INTRODUCES = re.compile(
+    r"[^,;]*?\b(?:in\s+(?:conclusion|summary)\b[,:]?|(?:we|i)\s+(?:can\s+)?conclude(?:\s+that)?\b|"
+    r"this\s+(?:shows|means|proves)(?:\s+that)?\b)\s+",
+    re.IGNORECASE,
+)
 
 
 def sentences(line: str) -> Iterator[str]:
@@ -296,6 +417,8 @@ def sentences(line: str) -> Iterator[str]:
 def starts(text: str) -> Iterator[int]:
     """Yield where a decision may start: at the beginning, or after a word that introduces it."""
     yield 0
+    if lead := INTRODUCES.match(text[:MAX_LEAD]):
+        yield lead.end()
     for end in list(CLAUSE_END.finditer(text))[-8:]:
         yield end.end()
     if (colon := text.rfind(":")) > 0:

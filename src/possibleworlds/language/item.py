@@ -6,8 +6,8 @@ Three kinds of item:
 - *refute*: give a truth assignment that makes the premises true and the conclusion false, or say
   that there is none.
 - *conclude*: state a formula with a minimum number of operators that follows from the premises, has
-  no other variables, and is not trivial: no tautology, and not equivalent to a single premise; of
-  several premises, it needs more than one.
+  no other variables, and is not trivial: no tautology, and not equivalent to the premises together;
+  of several premises, it needs more than one.
 
 The premises of an item are always satisfiable, and half of the items of *decide* and *refute* are
 entailments.

@@ -21,6 +21,7 @@ from possibleworlds.logic.formula import Formula, conjunction, variables_of
 from possibleworlds.logic.truth import truth_table
 
 GROUPS_AT_ONCE = 8
+TAUTOLOGY = "a tautology"
 FRUITLESS_DRAWS = 50
 """After this many blocks without a new problem, the search for more ends."""
 
@@ -91,12 +92,13 @@ def why_no_conclusion(premises: Sequence[Formula], conclusion: Formula) -> str:
     if not set(conclusion.variables) <= set(together.variables):
         return "it has a variable that the premises do not have"
     if entails(Formula(("1",)), conclusion):
-        return "a tautology"
+        return TAUTOLOGY
     if not entails(together, conclusion):
         return "it does not follow from the premises"
-    if len(premises) == 1:
-        return "it is equivalent to the premise" if entails(conclusion, together) else ""
-    alone = any(entails(premise, conclusion) for premise in premises)
+    if entails(conclusion, together):
+        several = "premises together" if len(premises) > 1 else "premise"
+        return f"it is equivalent to the {several}"
+    alone = len(premises) > 1 and any(entails(premise, conclusion) for premise in premises)
     return "it follows from one of the premises alone" if alone else ""
 
 

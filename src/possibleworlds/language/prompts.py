@@ -85,7 +85,8 @@ def prompt(item: Item) -> str:
     question = QUESTIONS[item.kind].format(
         premises="premises" if several else "premise",
         they="all premises are" if several else "the premise is",
-        given="the premises together but from none of them alone,"
+        given="the premises together but from none of them alone, is not equivalent to all of them "
+        "together,"
         if several
         else "the premise, is not equivalent to it,",
         do="do" if several else "does",

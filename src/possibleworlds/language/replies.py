@@ -5,6 +5,9 @@ object with the key "answer"; the last mark counts. It may only be introduced by
 reasons that end in a comma: "Since p, the answer is yes" states an answer; "It is false that the
 answer is yes" and "Wrong answer: yes" do not. Words are allowed rather than forbidden because there
 are endless ways to deny, quote, suppose or doubt something.
+
+Models that are not stopped go on after their answer, with the next turn of a chat, with the same
+question again, or with another one; what follows the first of these does not count.
 """
 
 import json
@@ -43,12 +46,14 @@ class Answer:
     """Whether it is an object within a JSON object, such as an assignment."""
     question: str = ""
     """The sentence right before it, if that is a question."""
+    lead: str = ""
+    """The words of its sentence before it."""
 
 
 MARK = re.compile(
     r"answer(?:\s+to\s+(?:the|this)\s+(?:question|problem)|\s*\(\s*(?:yes|no)\s*(?:/|or)\s*"
     r"(?:yes|no)\s*\))?(?:(?:\s+is)?[*_`]*\s*[:=：][*_`]*|"
-    r"\s+(?:is|must\s+be)\b[*_`]*"
+    r"\s+(?:is|must\s+be)\b(?:\s+that\b)?[*_`]*"
     r"(?:[,\s]+(?:therefore|thus|hence|then|clearly|definitely|indeed|simply)\b[,:]?)*)|"
     r"answer\s+[-–—→]\s|answer>|boxed\s*\{",
     re.IGNORECASE,
@@ -69,7 +74,7 @@ LEAD_WORDS = re.compile(
     re.IGNORECASE,
 )
 CLAUSE_END = re.compile(
-    r"[,;–—](?=\s)|\b(?:so|thus|therefore|hence|consequently)\b|\bwhich\s+means\b", re.IGNORECASE
+    r"[,;–—](?=\s|\Z)|\b(?:so|thus|therefore|hence|consequently)\b|\bwhich\s+means\b", re.IGNORECASE
 )
 CONCLUDES = re.compile(r"\b(?:so|thus|therefore|hence|consequently)\b", re.IGNORECASE)
 NOT_STATED = re.compile(
@@ -78,16 +83,20 @@ NOT_STATED = re.compile(
     r"reject\w*|disagree\w*|wrong\w*|incorrect\w*|mistake\w*|untrue|false\s+that|not\s+true\s+that|"
     r"not\s+the\s+case\s+that|example|expected|sample|options?|format|either|otherwise|else|"
     r"contrary|end\s+with|finish\s+with|opposite|pretend\w*|imagine|naive\w*|guess\w*|unsure|"
-    r"uncertain|unclear|whoever|anyone|some(?:one|body)|nobody|no\s+one)\b|\?",
+    r"uncertain|unclear|whoever|anyone|some(?:one|body)|nobody|no\s+one|regarding|concerning|"
+    r"ask(?:s|ed|ing)|about|as\s+(?:for|to)|questions?)\b|\?",
     re.IGNORECASE,
 )
 DENIED_BEFORE = re.compile(
     r"\b(?:wrong\s+to|(?:do\s+not|don't|never|cannot|can't)\s+(?:say|answer|write|conclude)|"
     r"(?:following|this)\s+is\s+(?:false|wrong|incorrect|untrue|not)|(?:not\s+true|false|untrue)\s+that|"
-    r"not\s+the\s+case\s+that|format|template|example)\b[^.!?\n]*\Z",
+    r"not\s+the\s+case\s+that|format|template|example)\b[^.!?\n]*\Z|"
+    r"\A\W*(?:if|when|in\s+case|suppose|assume|case|row|otherwise|else|or)\b[^.!?\n]*:\Z|"
+    r"\A\W*(?:for|in|with|at|under)\b[^.!?\n]*(?:\brow\b|=\s*(?:t|f|true|false|[01])\b)[^.!?\n]*:\Z|"
+    r"\b(?:options?|outputs?|choose|one\s+of)\b[^.!?\n]*:\Z",
     re.IGNORECASE,
 )
-"""The end of a line that denies or only quotes the answer on the next line."""
+"""The end of a line that denies, supposes or only quotes the answer on the next line."""
 QUESTION = re.compile(r"\W*(?:is|are|was|can|does|do|must|what|how)\b", re.IGNORECASE)
 RETRACTION = re.compile(
     r"\b(?:actually|wait|wrong\w*|mistake\w*|mistook|incorrect\w*|oops|sorry|apolog\w+|correction|"
@@ -96,37 +105,56 @@ RETRACTION = re.compile(
     r"lying|opposite|instead|hold\s+on|hmm+|not\s+so\s+fast|just\s+an?\s+example|only\s+an?\s+"
     r"example|never\s*mind|however|unsure|uncertain|not\s+(?:sure|certain)|unclear|untrue|doubt\w*|"
     r"meant|rather|on\s+the\s+other\s+hand|then\s+again|maybe|perhaps|possibly|probably|changed?\s+my"
-    r"|strike\s+that|or\s+(?:not|yes|no|none)|erroneous\w*|error|bogus|nonsense|refuse|pretend\w*)\b"
-    r"|\bthat\s+I\s+know|\bthere\s+(?:may|might)\b|\?!|[❌✗✘✖]|~~",
+    r"|strike\s+that|or\s+(?:not|yes|no|none)|erroneous\w*|error|bogus|nonsense|refuse|pretend\w*|"
+    r"change\s+(?:to|it)|(?:this|that|it|above|answers?|assignment|solution|case|which)\s*(?:"
+    r"(?:is|was|are)\s+not|isn't|wasn't|'s\s+not)\s+(?:\w+\s+)?(?:right|correct)|"
+    r"(?:does\s+not|doesn't|do\s+not|don't)\s+work)\b|"
+    r"\bthat\s+I\s+know|\bthere\s+(?:may|might)\b|\?!|[❌✗✘✖]|~~(?=\S)[^~\n]*[^\s~(]~~",
     re.IGNORECASE,
 )
 BOLD_AT_END = re.compile(r"\*\*([^*\n]+)\*\*[\s.!)\]]*\Z")
 END = re.compile(r"[\s$\\)\]}*_`\"'”’.!]*(?:\Z|[.,;:(–—-]|because\b|since\b)", re.IGNORECASE)
-NEXT_QUESTION = re.compile(
-    r"(\banswer\s*:[ \t*_]*[^\s*_][^\n]*)\n\s*\nPremises?:"
-    r"(?=[^\n]*\n(?:[^\n]+\n){0,40}?(?:Conclusion:|\nState a conclusion))",
-    re.IGNORECASE,
-)
-"""A model that continues after its answer, with more questions and answers."""
-PREMISE = re.compile(r"^\W*Premises?:", re.IGNORECASE | re.MULTILINE)
 THINKING = re.compile(
     r"<(think(?:ing)?|thought|reasoning)>.*?(?:</\1>|\Z)|\[THINK\].*?(?:\[/THINK\]|\Z)|"
-    r"◁think▷.*?(?:◁/think▷|\Z)",
+    r"◁think▷.*?(?:◁/think▷|\Z)|<\|begin_of_thought\|>.*?(?:<\|end_of_thought\|>|\Z)|"
+    r"<\|channel\|>analysis<\|message\|>.*?(?:<\|end\|>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 THOUGHT = re.compile(
-    r"</(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>",
+    r"</(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|"
+    r"<\|channel\|>final<\|message\|>",
     re.IGNORECASE,
 )
+TURN = re.compile(
+    r"</s>|<\|(?:im_|eo[tms]|end|start|return|begin_of_|user|assistant|system)[\w-]*\|>|"
+    r"<(?:end_of_turn|start_of_turn|eos|bos)>|\[/?INST\]",
+    re.IGNORECASE,
+)
+"""A token of a chat template."""
+BEFORE_TURN = re.compile(
+    rf"(?:\s|(?:{TURN.pattern})(?:\s*(?:assistant|model)\b(?=\s*(?:\n|<)))?)*", re.IGNORECASE
+)
+MARKED_ANSWER = re.compile(r"\banswer[\s*_]*:[ \t*_]*[^\s*_]|\\boxed\s*\{|<answer>", re.IGNORECASE)
+"""The beginning of an answer."""
+PREMISE = re.compile(
+    r"^[^\w\n]*(?:(?:user|human|question|problem|example|q)\b[\s\d*_]*:[\s*_]*)?"
+    r"Premises?[*_]*:[\s*_]*(?:1[.)]\s*)?(?P<formula>[^\n]*)"
+    r"(?P<asked>(?=\n(?:[^\n]*\n){0,40}?(?:\W*Conclusion\W*:|State a conclusion)))?",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line with a premise; it is `asked` about if a conclusion or a question follows."""
+CHECKED = re.compile(r"[=✓✔✅]|\b(?:[TF01]|(?i:true|false|satisfied|holds))\b")
+"""What says that a premise is true or false."""
+OWN_PREMISE = re.compile(r"^(?:Premise: |\d+\. )\$?(.*?)[.$]?$", re.MULTILINE)
 INVISIBLE = dict.fromkeys(map(ord, "\ufe0f\u200b\u200c\u200d\u2060\ufeff"))
 """Characters that are removed; the first turns ✔ into an emoji."""
 TEXT = re.compile(
     r"\\(?:text|mathrm|mathbf|textbf|textit|texttt|textrm|textsf|mathtt|mathsf|operatorname)\s*"
     r"\{([^{}]*)\}"
 )
+CLOSING_TAG = re.compile(r"\A[\s$.\\)\]]*</answer>", re.IGNORECASE)
 DISPLAY = re.compile(r"(?:\$\$|\\\[)\s*\n\s*")
 """The start of a displayed formula."""
-END_OF_MESSAGE = re.compile(r"(?:\s*(?:</s>|<\|[\w-]{1,30}\|>|<(?:end_of_turn|eos)>))+\s*\Z")
 WRAPPERS = (
     (re.compile(r"</?(?:b|i|em|strong|br)\s*/?>", re.IGNORECASE), " "),
     (re.compile(r"<(/?)final[_ -]answer>", re.IGNORECASE), r"<\1answer>"),
@@ -144,21 +172,58 @@ WRAPPERS = (
 
 def spoken(reply: str, prompt: str) -> str:
     """Return the end of a reply, without its prompt, hidden reasoning, or further questions."""
-    question = prompt[max(0, prompt.rfind("\n\nPremise")) :].strip()  # without solved examples
-    if question:
-        reply = reply.rpartition(question)[2]
-    if "<" in reply or "[T" in reply or "◁" in reply:
+    if "<" in reply or "[" in reply or "◁" in reply:
         reply = THINKING.sub(" ", reply)
+        reply = THOUGHT.split(reply)[-1]  # a chat template may contain the opening tag
+    reply = first_turn(without_prompt(reply, prompt))
     reply = reply[-MAX_REPLY:].translate(INVISIBLE)
-    following = NEXT_QUESTION.search(reply) if "\nPremise" in reply else None
-    if following and not PREMISE.search(reply, 0, following.start()):
-        reply = reply[: following.end(1)]
-    reply = THOUGHT.split(reply)[-1]  # a chat template may contain the opening tag
-    reply = reply[:-100] + END_OF_MESSAGE.sub("", reply[-100:])
+    if "remise" in reply:
+        reply = before_next_question(reply, prompt)
     if "<" in reply or "oxed" in reply:
         for wrapper, inside in WRAPPERS:
             reply = wrapper.sub(inside, reply)
     return reply.strip()
+
+
+def without_prompt(reply: str, prompt: str) -> str:
+    """Return the first part of a reply with an answer, before or after its repeated prompt."""
+    start = max(0, prompt.rfind("\n\nPremise"))
+    examples, question = prompt[:start].strip(), prompt[start:].strip()
+    if not question or question not in reply:
+        return reply
+    *parts, last = (reply.replace(examples, " ") if examples else reply).split(question)
+    return next((part for part in parts if MARKED_ANSWER.search(part)), last)
+
+
+def first_turn(reply: str) -> str:
+    """Cut a reply at the first token of a chat template after its beginning.
+
+    >>> first_turn("<|im_start|>assistant\\nAnswer: no<|im_end|>\\n<|im_start|>user\\nWhy?")
+    'Answer: no'
+    """
+    if "<" not in reply and "[" not in reply:
+        return reply
+    before = BEFORE_TURN.match(reply)
+    return TURN.split(reply[before.end() if before else 0 :], maxsplit=1)[0]
+
+
+def before_next_question(reply: str, prompt: str) -> str:
+    """Cut a reply at the first other question after its answer, if it has one.
+
+    Nothing remains if there is such a question before that answer as well.
+    """
+    answer = MARKED_ANSWER.search(reply)
+    own = OWN_PREMISE.findall(prompt)
+    others = [
+        premise.start()
+        for premise in PREMISE.finditer(reply)
+        if premise["asked"] is not None
+        and not CHECKED.search(premise["formula"])
+        and premise["formula"].strip("*_`$. \t") not in own
+    ]
+    if not (answer and others) or others[-1] < answer.start():
+        return reply
+    return reply[: others[0]] if others[0] > answer.start() else ""
 
 
 def marked_answer(reply: str, paragraph: bool) -> Answer | None:
@@ -197,7 +262,7 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
         if before == "\\":
             lead = lead[:-1]
         end = closing(reply, start)
-        line, _, after = reply[end + 1 :].partition("\n")
+        line, _, after = CLOSING_TAG.sub("", reply[end + 1 :]).partition("\n")
         answer = Answer(reply[start:end], line, after)
     elif mark[0].endswith(">"):
         if before != "<":
@@ -221,7 +286,7 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
         by_a_verb = mark[0].rstrip("*_`, ")[-1].isalpha()
         if lead and by_a_verb and text.lower()[:4] == "not ":
             return Answer("")
-    return answer if is_stated(reply, place, lead) else Answer("")
+    return replace(answer, lead=lead) if is_stated(reply, place, lead) else Answer("")
 
 
 def sentence_start(reply: str, place: int) -> int:
@@ -243,11 +308,16 @@ def lead_at(reply: str, place: int) -> str:
 def is_stated(reply: str, place: int, lead: str) -> bool:
     """Whether the words before an answer, and the line before it, do not deny it."""
     start = sentence_start(reply, place)
-    if start > 0 and reply[start - 1] == "\n":
-        line_before = reply[reply.rfind("\n", 0, start - 1) + 1 : start - 1]
-        if DENIED_BEFORE.search(line_before[-MAX_LEAD:].rstrip(" *_")):
-            return False
+    if start > 0 and reply[start - 1] == "\n" and denied_before(reply[:start]):
+        return False
     return states(lead)
+
+
+def denied_before(text: str) -> bool:
+    """Whether the last line of a text, apart from other answers, denies what comes next."""
+    lines = (line for line in reversed(text[-MAX_LEAD:].splitlines()) if line.strip(" *_"))
+    line = next((line for line in lines if not ANSWERED.search(line)), "")
+    return bool(DENIED_BEFORE.search(line.rstrip(" *_")))
 
 
 def question_before(reply: str, place: int) -> str:

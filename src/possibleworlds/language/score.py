@@ -6,7 +6,7 @@ right answer scores. The answer is the first of these that the reply contains:
 
 1. the last of `Answer: …`, `\boxed{…}`, `<answer>…</answer>` and JSON with the key "answer";
 2. the last text in **bold**, if only punctuation follows it;
-3. the last line.
+3. the last line, or its last sentence.
 
 An assignment is checked by evaluating the formulas in it, a conclusion by deciding the entailment.
 
@@ -24,17 +24,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from possibleworlds.errors import UserError, quoted
-from possibleworlds.language.assignments import DENIAL, read_assignment, says_none
+from possibleworlds.language.assignments import DENIAL, gives_another, read_assignment, says_none
 from possibleworlds.language.decisions import (
-    ONE_CASE,
+    RULE,
     answers_other_question,
+    fits,
+    last_paragraph,
     read_decision,
     read_end,
     read_opening,
+    verdicts,
 )
 from possibleworlds.language.item import Item
-from possibleworlds.language.problems import why_no_conclusion
+from possibleworlds.language.problems import TAUTOLOGY, why_no_conclusion
 from possibleworlds.language.replies import (
+    LEAD_WORDS,
     RETRACTION,
     Answer,
     bold_at_end,
@@ -43,6 +47,7 @@ from possibleworlds.language.replies import (
     plain,
     spoken,
 )
+from possibleworlds.logic.alphabet import IFF
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula, conjunction
 
@@ -110,11 +115,14 @@ def score_decision(reply: str, item: Item) -> Score:
             decision = read_opening(said)
     elif answer.nested or answers_other_question(answer.question):
         decision = None
-    elif not (answer.line or answer.after) and answer.text in ("yes", "no"):
+    elif not (answer.line or answer.after or answer.lead) and answer.text in ("yes", "no"):
         decision = answer.text == "yes"
     else:
         said = without_statements(answer.text + answer.line, item)
         decision = read_decision(said, without_statements(answer.after, item))
+        lead = without_statements(answer.lead, item)
+        if decision is not None and not (LEAD_WORDS.match(lead) or fits(decision, lead)):
+            decision = None
     if decision is None:
         return Score("unreadable", "", "no clear yes or no")
     said = "yes" if decision else "no"
@@ -135,17 +143,19 @@ def score_refutation(reply: str, item: Item) -> Score:
     after = f"{answer.line}\n{answer.after}"
     values = read_assignment(answer.text, after, item)
     none = not (values.assignment or values.denied) and says_none(answer.text, after)
-    if none and not marked and ONE_CASE.search(answer.text):
+    before = without_statements(answer.lead if marked else last_paragraph(reply), item)
+    if none and not (LEAD_WORDS.match(before) or fits(True, before)):
         return Score("unreadable", "", "no clear answer")
-    if not ends_answer(answer.line):
+    if not ends_answer(answer.line) or (none and gives_another({}, "", after, item)):
         return Score("unreadable", "", "no clear answer")
     if values.contradictory:
-        return Score("unreadable", "", "a variable is given two values")
+        return Score("unreadable", "", "its values contradict each other, or are not clear")
     if none:
         if item.label:
             return Score("right", "none", "")
         return Score("wrong", "none", "there is an assignment that refutes it")
-    if not values.assignment:
+    is_whole = len(values.assignment) == len(item.variables)
+    if not values.assignment or not (marked or is_whole):
         return Score("unreadable", "", "neither an assignment nor that there is none")
     said = ", ".join(f"{v} = {str(x).lower()}" for v, x in values.assignment.items())
     if refutes(values.assignment, item):
@@ -172,46 +182,90 @@ def refutes(assignment: dict[str, bool], item: Item) -> bool:
 
 
 INTRODUCED = re.compile(
-    r"\A(?:(?:therefore|so|hence|thus|∴|⊨|\|=)[,:\s]+|the\s+conclusion(?:\s+is\b|:)[:\s]*)+",
+    r"\A(?:(?:therefore|so|hence|thus|∴|⊨|\|=)[,:\s]+|(?:the\s+)?conclusion(?:\s+is\b|:)[:*_\s]*|"
+    r"(?:we|i)\s+(?:can\s+|may\s+)?conclude(?:\s+that)?[:\s]+|it\s+follows\s+that\s+)+",
     re.IGNORECASE,
 )
 WRAPPED = re.compile(r"\A\\[(\[]|\\[)\]](?=\.?\Z)")
 CONCLUSION_REASON = re.compile(
-    r"(?:[,;.–—]|(?=\())\s*(?:\(\s*)?(?:since|because|as|which|this|it\s+follows|follows|from|by)\b",
+    r"(?:[,;.–—]|(?=\())\s*(?:\(\s*)?"
+    r"(?:(?:since|because|as|which|this|it\s+follows|follows|from|by)\b|"
+    rf"{RULE}|\d+\s+(?:connectives?|operators?)\b)",
     re.IGNORECASE,
 )
 """Text before a conclusion, around it in LaTeX, and at the start of a reason for it."""
+NOT_ALONE = re.compile(
+    r"\b(?:but|and)\s+(?:(?:it\s+)?does\s+not\s+follow\s+)?(?:not\s+)?(?:follows\s+)?from\s+"
+    r"(?:neither|none|either|any|no|one)\b[\w\s]{0,60}?\b(?:alone|itself)\b",
+    re.IGNORECASE,
+)
+"""What the question asks for, which is no denial."""
 AMBIGUOUS = re.compile(r"\^|<=(?!>)|⊕|\\oplus|\bxor\b", re.IGNORECASE)
 """Connectives that some read otherwise, or that stand for several."""
 ALTERNATIVE = re.compile(r"\A\W*(?:or|alternatively)\b", re.IGNORECASE)
+OTHER_SIGNS = (
+    (re.compile(r"⟹|⟶|-->|==>|\\[Ll]ongrightarrow\b"), "→"),
+    (re.compile(r"\\sim\b"), "¬"),
+    (re.compile(r"\\(?:neg|lnot)\s*\{([^{}]*)\}"), r"¬(\1)"),
+)
+"""More ways to write connectives."""
+THEN = re.compile(r"(?<!,)\s+then\b", re.IGNORECASE)
+NOT_WORD = re.compile(r"(?<!is )\bnot\s+", re.IGNORECASE)
+"""Shorter words for connectives."""
 
 
 def read_conclusion(text: str, item: Item) -> Formula | None:
     """Parse a formula, with or without the text that usually surrounds it."""
-    text = WRAPPED.sub("", INTRODUCED.sub("", plain(text).strip("`*$ \t\n✅✔✓☑")))
-    candidates = [text, text.rstrip("."), text.strip("\"'")]
+    text = plain(text).strip("`*$ \t\n✅✔✓☑").replace("**", "")
+    text = WRAPPED.sub("", INTRODUCED.sub("", text))
+    for spelling, sign in OTHER_SIGNS:
+        text = spelling.sub(sign, text)
+    candidates = [text, text.rstrip("."), text.rstrip(".").strip("\"'“”")]
     reason = CONCLUSION_REASON.search(text)
     if reason:
-        said = without_statements(text[reason.start() :], item)
+        said = NOT_ALONE.sub(" ", without_statements(text[reason.start() :], item))
         if not (DENIAL.search(said) or RETRACTION.search(said)):
             candidates.append(text[: reason.start()])
     for candidate in candidates:
-        try:
-            formula = item.wording.read(candidate.strip("`*$ "))
-        except UserError:
-            continue
-        known = {symbol.upper(): symbol for symbol in item.variables}
-        return Formula(tuple(known.get(symbol, symbol) for symbol in formula.rpn))
+        if (formula := read_formula(candidate.strip("`*$ "), item)) is not None:
+            return formula
     return None
 
 
+def read_formula(text: str, item: Item) -> Formula | None:
+    """Parse a formula, whose variables may be upper case."""
+    try:
+        formula = item.wording.read(text)
+    except UserError:
+        spelled = NOT_WORD.sub("it is not the case that ", THEN.sub(", then", text))
+        if item.wording.style != "words" or spelled == text:
+            return None
+        return read_formula(spelled, item)
+    known = {symbol.upper(): symbol for symbol in item.variables}
+    return Formula(tuple(known.get(symbol, symbol) for symbol in formula.rpn))
+
+
+def gives_other_formula(after: str, conclusion: Formula, item: Item) -> bool:
+    """Whether the line after an answer is a formula, neither the same nor a premise."""
+    line = after.strip().partition("\n")[0].strip("`*$.•- ")
+    if len(line) > MAX_CONCLUSION:
+        return False
+    formula = read_formula(line, item)
+    if formula is None or not formula.operators or formula in item.premises:
+        return False
+    if not set(formula.variables) <= set(item.variables):  # ordinary words, such as "so and so"
+        return False
+    return not (entails(formula, conclusion) and entails(conclusion, formula))
+
+
 def score_conclusion(reply: str, item: Item) -> Score:
-    """Score a conclusion: long enough, entailed, no tautology, and not only a premise again."""
+    """Score a conclusion: long enough, entailed, and neither trivial nor the premises again."""
     reply = spoken(reply, item.prompt)
     answer = marked_answer(reply, paragraph=False) or end_of(reply, paragraph=False)
     text = answer.text
     after = without_statements(f"{answer.line}\n{answer.after}", item)
-    if RETRACTION.search(after) or ALTERNATIVE.match(after) or not ends_answer(answer.line):
+    denied = RETRACTION.search(after) or ALTERNATIVE.match(after) or False in verdicts(after)
+    if denied or not ends_answer(answer.line):
         return Score("unreadable", "", "it takes its answer back")
     if len(text) > 40 * MAX_CONCLUSION:
         return Score("unreadable", "", "too long")
@@ -220,10 +274,14 @@ def score_conclusion(reply: str, item: Item) -> Score:
         return Score("unreadable", "", "no formula")
     if conclusion.length > MAX_CONCLUSION:
         return Score("unreadable", "", f"more than {MAX_CONCLUSION} symbols")
+    if gives_other_formula(answer.after, conclusion, item):
+        return Score("unreadable", "", "two formulas")
     said = str(conclusion)
     if conclusion.operators < item.min_operators:
         return Score("wrong", said, f"fewer than {item.min_operators} operators")
     reason = why_no_conclusion(item.premises, conclusion)
+    if reason == TAUTOLOGY and conclusion.rpn[-1] == IFF:  # "p → q ≡ ¬p ∨ q"
+        return Score("unreadable", "", "two formulas")
     return Score("wrong" if reason else "right", said, reason)
 
 
