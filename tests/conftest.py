@@ -28,6 +28,7 @@ settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
 
 
+@pytest.hookimpl(optionalhook=True)  # where pytest-xdist is installed
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are cores, as tests spend a third of their time waiting."""
     return (os.cpu_count() or 1) + 1
