@@ -173,6 +173,7 @@ def network(name: str, rng: random.Random) -> dict[str, Any]:
 @torch.no_grad()
 def searched(rng: random.Random) -> dict[str, Any]:
     """Where the default search of guidedworldnet arrives from given worlds, and when it ends."""
+    torch.manual_seed(0)
     model = possibleworlds.load("guidedworldnet").model.eval().double()
     assert isinstance(model, GuidedWorldNet)
     model.settings = replace(model.settings, search_evaluations=SEARCH_EVALUATIONS)

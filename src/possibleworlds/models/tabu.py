@@ -125,7 +125,7 @@ class Chains:
     def __init__(self, visited: Visited, rows: Tensor, relevant: Tensor, seed: int) -> None:
         self.visited, self.rows = visited, rows
         self.components = relevant[rows].nonzero()[:, 1].view(len(rows), 1, -1, 1)  # (g, 1, c, 1)
-        self.is_relevant = relevant[rows][:, None, None]  # (g, 1, 1, k)
+        self.is_relevant = relevant[rows][:, None]  # (g, 1, k)
         n, c = visited.score.shape[1], self.components.shape[2]
         self.m = n_chains(n, c)
         self.worlds = visited.worlds[rows, : self.m].clone()  # (g, m, k)
@@ -152,7 +152,7 @@ class Chains:
         positive = torch.arange(first, first + self.m)[:, None] * GOLDEN_RATIO % 1  # (m, 1)
         is_positive = self.draw(*self.worlds.shape[1:]) < positive.to(self.worlds)  # (m, k)
         drawn = 2 * is_positive.to(self.worlds) - 1
-        self.worlds = torch.where(self.is_relevant[:, 0], drawn, self.worlds)
+        self.worlds = torch.where(self.is_relevant, drawn, self.worlds)
         self.tabu_until.zero_()
 
     def move(self, is_open: Tensor, evaluate: Evaluate) -> None:
