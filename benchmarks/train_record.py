@@ -82,7 +82,7 @@ ROWS = {
     "guidedworldnet-uniform": Row(
         "guidedworldnet", 24, {**UNIFORM, "search_evaluations": 0}, data="wide", seeds=(0,)
     ),
-    # The same without tree positions, to see what they contribute.
+    # Like the next row, but on text with rotary positions, to see what tree positions contribute.
     "modern-transformer-rotary": Row("modern-transformer", 25, seeds=(0,)),
     "modern-transformer-paper": Row("modern-transformer", 25, {"positions": "tree"}, seeds=(0,)),
     "modern-transformer": Row(
