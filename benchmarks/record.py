@@ -34,8 +34,6 @@ RECORD = RESULTS / "record.json"
 RANDOM_ROWS = (256, 4096)
 """How many random rows of the truth table stand beside the networks."""
 NAMES = {
-    "treelstm-60": "treelstm, 60 epochs",
-    "treelstm": "treelstm, 240 epochs",
     "possibleworldnet-uniform": "possibleworldnet, uniform worlds, as in the paper",
     "guidedworldnet-uniform": "guidedworldnet, uniform worlds",
     "modern-transformer-rotary": "modern-transformer, rotary instead of tree positions",
@@ -43,6 +41,8 @@ NAMES = {
     "modern-transformer": "modern-transformer, on 1,000,000 rows",
 }
 """How rows are called that are not called like their network."""
+SHORTER = {"treenet": "treenet-100", "treelstm": "treelstm-60"}
+"""Networks that were trained again for longer, and the rows of their first training."""
 
 
 def describe_run(run: Path) -> dict[str, Any]:
@@ -168,17 +168,25 @@ def table(rows: dict[str, Any]) -> str:
         paper = paper_figures(name, row["model"], rows)
         values = {split: with_spread(accuracies(row, split)) for split in SPLITS}
         cells = [values[s] + (f" ({paper[s]:.1f})" if s in paper else "") for s in SPLITS]
-        lines.append(f"| {NAMES.get(name, name)} | {' | '.join(cells)} | {row['parameters']:,} |")
+        lines.append(f"| {title(name, rows)} | {' | '.join(cells)} | {row['parameters']:,} |")
     for count, accuracy in read_json(RECORD)["random_rows"].items():
         cells = [f"*{100 * accuracy[split]:.1f}*" for split in SPLITS]
         lines.append(f"| *{int(count):,} random rows¹* | {' | '.join(cells)} | |")
     return "\n".join(lines)
 
 
+def title(name: str, rows: dict[str, Any]) -> str:
+    """How README calls a row; of networks that were trained twice, with the number of epochs."""
+    twice = any(name in pair and {*pair} <= {*rows} for pair in SHORTER.items())
+    epochs = f", {rows[name]['settings']['epochs']:g} epochs"
+    return rows[name]["model"] + epochs if twice else NAMES.get(name, name)
+
+
 def order(rows: dict[str, Any]) -> list[str]:
     """List the names of rows: the paper's networks first, then by accuracy on validation."""
     papers = {name: float(i) for i, name in enumerate(TABLE_2)}
-    papers |= {"possibleworldnet-uniform": 9.5, "treelstm-60": papers["treelstm"] - 0.5}
+    papers |= {"possibleworldnet-uniform": 9.5}
+    papers |= {shorter: papers[name] - 0.5 for name, shorter in SHORTER.items()}
 
     def key(name: str) -> tuple[float, float]:
         return papers.get(name, len(papers)), mean(accuracies(rows[name], "validate"))

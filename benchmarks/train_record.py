@@ -61,6 +61,7 @@ class Row:
 
 UNIFORM = {"binary_worlds": "false", "variable_prior": 0}
 """Worlds as the paper has them, without the prior."""
+TREENET = {"size": 32, "mlp_size": 32, "batch_size": 128}
 ROWS = {
     "possibleworldnet-uniform": Row("possibleworldnet", 30, {**UNIFORM, "worlds": 256}),
     "possibleworldnet": Row("possibleworldnet", 6, {"worlds": 256}),
@@ -69,7 +70,8 @@ ROWS = {
     "mlp-bow": Row("mlp-bow", 100),
     "treelstm-60": Row("treelstm", 60),
     "treelstm": Row("treelstm", 240),
-    "treenet": Row("treenet", 100, {"size": 32, "mlp_size": 32, "batch_size": 128}),
+    "treenet-100": Row("treenet", 100, TREENET),
+    "treenet": Row("treenet", 400, TREENET),
     "lstm": Row("lstm", 40),
     "topdownnet": Row("topdownnet", 40),
     "convnet": Row("convnet", 30),
