@@ -2,11 +2,13 @@
 
     POSSIBLEWORLDS_OFFICIAL_DATA=PUBLISHED python benchmarks/search.py --write
     python benchmarks/search.py --entailments --write    # how many are falsely refuted
+    POSSIBLEWORLDS_OFFICIAL_DATA=PUBLISHED python benchmarks/search.py --baselines --write
 
 Evaluates a guided network by its default search and by gradient steps alone. Beside accuracy: false
 refutations, missed countermodels, evaluations and CPU milliseconds a pair; what as many random rows
 of the truth table and as many flips of WalkSAT do; and MiniSat's time. Sets that are in
-results/search.json already are not measured again, so it can be interrupted.
+results/search.json already are not measured again, so it can be interrupted; --baselines measures
+only what stands beside the network anew.
 """
 
 import argparse
@@ -23,11 +25,12 @@ import numpy as np
 import torch
 from families import FAMILIES, draw
 from pages import commit, replace_part
+from walksat import walksat
 
 import possibleworlds
 from possibleworlds.data.files import read
-from possibleworlds.data.pairs import Pair, Pairs
-from possibleworlds.logic.sat import find_model, tseitin
+from possibleworlds.data.pairs import Pairs
+from possibleworlds.logic.sat import find_model
 from possibleworlds.logic.truth import sample_refuting_bits
 from possibleworlds.models import Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet
@@ -56,46 +59,6 @@ def published(file: Path, count: int) -> Pairs:
     return Pairs.of(pairs[int(i)] for i in np.random.default_rng(0).permutation(len(pairs))[:count])
 
 
-def walksat(random: Random, pair: Pair, flips: int) -> bool:
-    """Whether WalkSAT (Selman et al. 1994, noise 1/2) finds a countermodel within some flips.
-
-    It works on the Tseitin clauses of A and not B, from one random assignment.
-    """
-    clauses, _ = tseitin((pair.premise, True), (pair.conclusion, False))
-    n = max(abs(literal) for clause in clauses for literal in clause)
-    occurrences: dict[int, list[int]] = {v * sign: [] for v in range(1, n + 1) for sign in (1, -1)}
-    for i, clause in enumerate(clauses):
-        for literal in clause:
-            occurrences[literal].append(i)
-    true = {v if random.random() < 0.5 else -v for v in range(1, n + 1)}
-    n_true = [sum(literal in true for literal in clause) for clause in clauses]
-    violated = {i for i, count in enumerate(n_true) if not count}
-
-    def breaks(literal: int) -> int:
-        """How many clauses making a literal true would violate."""
-        return sum(n_true[i] == 1 for i in occurrences[-literal])
-
-    for _ in range(flips):
-        if not violated:
-            return True
-        clause = clauses[random.choice(tuple(violated))]
-        counts = [breaks(literal) for literal in clause]
-        if min(counts) > 0 and random.random() < 0.5:
-            literal = random.choice(clause)
-        else:
-            literal = clause[counts.index(min(counts))]
-        true.remove(-literal)
-        true.add(literal)
-        for i in occurrences[literal]:
-            n_true[i] += 1
-            violated.discard(i)
-        for i in occurrences[-literal]:
-            n_true[i] -= 1
-            if not n_true[i]:
-                violated.add(i)
-    return not violated
-
-
 def baselines(pairs: Pairs, evaluations: int) -> dict[str, float]:
     """Measure random rows and WalkSAT, with as many rows or flips, and MiniSat's time.
 
@@ -105,7 +68,7 @@ def baselines(pairs: Pairs, evaluations: int) -> dict[str, float]:
     negatives = [pair for pair in pairs if not pair.label]
     for pair in negatives:
         by_rows += bool(sample_refuting_bits(random, pair.a, pair.b, evaluations))
-        by_flips += walksat(random, pair, evaluations)
+        by_flips += walksat(random, pair, evaluations) is not None
     formulas = [((pair.premise, True), (pair.conclusion, False)) for pair in pairs]
     start = time.process_time()
     for formula in formulas:
@@ -231,6 +194,7 @@ def main() -> None:
         "--sat", type=int, default=400, help="of each set of 3-CNF, and of other kinds"
     )
     parser.add_argument("--entailments", action="store_true", help="measure those alone, but more")
+    parser.add_argument("--baselines", action="store_true", help="measure the baselines again")
     parser.add_argument("--state", type=Path, default=RESULTS)
     parser.add_argument("--write", action="store_true", help="the table of docs/guided-worlds.md")
     arguments = parser.parse_args()
@@ -250,13 +214,16 @@ def main() -> None:
         return
     folder = os.environ.get("POSSIBLEWORLDS_OFFICIAL_DATA")
     for name, load in data_sets(Path(folder) if folder else None, arguments.rows, arguments.sat):
-        if name not in record["results"]:
-            pairs = load()
+        result = record["results"].get(name, {})
+        if result and not arguments.baselines:
+            continue
+        pairs = load()
+        if not result:
             result = {key: measure(model, pairs, options) for key, options in SEARCHES.items()}
-            others = baselines(pairs, round(result["tabu"]["evaluations"]))
-            record["results"][name] = {**result, "baselines": others}
-            write_json(arguments.state, record)
-            print(name, json.dumps(record["results"][name]), flush=True)
+        result["baselines"] = baselines(pairs, round(result["tabu"]["evaluations"]))
+        record["results"][name] = result
+        write_json(arguments.state, record)
+        print(name, json.dumps(result), flush=True)
     if arguments.write:
         replace_part("guided-worlds.md", "search", table(record["results"]))
 
