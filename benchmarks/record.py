@@ -249,7 +249,7 @@ def draw_curves(rows: dict[str, Any]) -> None:
         panels["trees and graphs" if "treelstm" in name else family].append(name)
     if not all(panels.values()):
         return  # too early
-    figure, axes = plt.subplots(1, 4, figsize=(12, 3.6), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 4, figsize=(12, 4.6), sharey=True, layout="constrained")
     for axis, (family, names) in zip(axes, panels.items(), strict=True):
         for name in sorted(names, key=lambda name: -rows[name]["seeds"]["0"]["curve"][-1][1]):
             row = rows[name]
@@ -257,9 +257,9 @@ def draw_curves(rows: dict[str, Any]) -> None:
             epochs = [step * row["settings"]["batch_size"] / 100_000 for step, _ in curves[0]]
             values = [100 * mean(curve[i][1] for curve in curves) for i in range(len(curves[0]))]
             axis.plot(epochs, values, "o-", markersize=2.5, linewidth=1.2, label=name)
-        axis.legend(frameon=False, fontsize=8)
-        axis.set(title=family, xlabel="epochs of 100,000 rows")
-        axis.set_xlim(left=0)
+        axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.16))
+        axis.set(title=family, xlabel="epochs of 100,000 rows", xscale="log")
+        axis.xaxis.set_major_formatter("{x:g}")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("our validation data, % right")
     figure.savefig(FIGURES / "training-length.png", dpi=130)
