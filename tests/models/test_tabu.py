@@ -351,3 +351,30 @@ def test_the_budget_from_python() -> None:
     for name, budget in (("lstm", 5), ("possibleworldnet", 5), ("guidedworldnet", 0)):
         with pytest.raises(UserError):
             possibleworlds.load(name).decide("p", "q", budget=budget)
+
+
+def entailments_of_a_variable(count: int, n_variables: int) -> Pairs:
+    """Make pairs p, F | p with all variables in F, once each."""
+    random, rows = Random(11), []
+    for _ in range(count):
+        names = random.sample(LETTERS, n_variables)
+        parts = [Formula.variable(name) for name in names]
+        while len(parts) > 1:
+            i = random.randrange(len(parts) - 1)
+            joined = random.choice((and_, or_, Formula.__rshift__))(parts[i], parts[i + 1])
+            parts[i : i + 2] = [~joined if random.random() < 0.3 else joined]
+        rows.append((names[0], "".join((parts[0] | Formula.variable(names[0])).rpn), True))
+    return Pairs.of(rows)
+
+
+def test_a_variable_keeps_its_value_in_all_worlds() -> None:
+    pairs = entailments_of_a_variable(12, 26)
+    assert possibleworlds.load("guidedworldnet").evaluate(pairs).accuracy == 1
+
+
+def test_w4_is_pruned_for_tabu_search_if_variables_have_components_of_their_own() -> None:
+    model = GuidedWorldNet(GuidedWorldNetSettings(size=8))
+    depends = model.pruned_parameters.w4.square().sum(-1) > 0
+    assert torch.equal(depends, torch.eye(26, dtype=torch.bool))
+    without_prior = GuidedWorldNet(GuidedWorldNetSettings(size=8, variable_prior=0.0))
+    assert torch.equal(without_prior.pruned_parameters.w4, without_prior.w4)

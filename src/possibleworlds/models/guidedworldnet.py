@@ -32,6 +32,7 @@ from possibleworlds.models.possibleworldnet import (
     PossibleWorldNetSettings,
 )
 from possibleworlds.models.trees.engine import scores, world_gradients
+from possibleworlds.models.trees.sat3 import Parameters
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,22 @@ class GuidedWorldNet(PossibleWorldNet):
 
     has_steps: ClassVar[bool] = True
 
+    @property
+    def pruned_parameters(self) -> Parameters:
+        """The parameters of sat3 and of f for tabu search, with W4 pruned.
+
+        Each variable depends only on components that matter to it. The small rest of W4, which
+        training tolerates, adds up over 20 components and more, so that a search could find worlds
+        in which a variable is both true and false. Gradient steps need that rest: without it, the
+        vector of a variable does not change with the length of its component.
+        """
+        parameters = self.parameters_of_sat3
+        if not self.settings.variable_prior:
+            return parameters
+        w4 = parameters.w4
+        matters = tabu.relevant_components(w4, torch.eye(len(w4)).to(w4))
+        return parameters._replace(w4=w4 * matters[..., None])
+
     def has_tabu_search(self, options: Options = DEFAULT_OPTIONS) -> bool:
         """Whether an evaluation has a tabu search; otherwise worlds only follow the gradient."""
         by_default = options.steps is None and self.settings.search_evaluations > 0
@@ -128,7 +145,7 @@ class GuidedWorldNet(PossibleWorldNet):
             steps = min(steps, options.budget // n - 1)
             budgets = torch.full_like(batch.left, options.budget)
         worlds = self.round_worlds(self.search(batch, worlds, steps, relevant))
-        score = tabu.score_of(*self.sides(batch, worlds))
+        score = tabu.score_of(*self.sides(batch, worlds, self.pruned_parameters))
         visited = tabu.Visited.start(worlds, score, evaluations=n * (1 + steps))
         evaluator = partial(self.evaluator, batch)
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
@@ -137,14 +154,19 @@ class GuidedWorldNet(PossibleWorldNet):
     def evaluator(self, batch: Batch) -> tabu.Evaluate:
         """Return a function that evaluates pairs in worlds, and orders their nodes only once."""
         part, part_rows = batch, torch.arange(len(batch.left))
+        parameters = self.parameters_of_sat3 if self.training else self.pruned_parameters
 
         def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
             nonlocal part, part_rows
             if not torch.equal(rows, part_rows):
                 part, part_rows = batch.select(rows), rows
-            return self.sides(part, worlds)
+            return self.sides(part, worlds, parameters)
 
         return evaluate
+
+    def assignments(self, worlds: Tensor) -> Tensor:
+        """Convert worlds (..., k) to truth assignments (..., 26), as tabu search reads them."""
+        return self.read_variables(worlds, self.pruned_parameters.w4)
 
     def draw_search(self) -> tuple[int, int]:
         """Draw the number of worlds and steps for a training batch."""
@@ -170,9 +192,11 @@ class GuidedWorldNet(PossibleWorldNet):
         tabu.walk(visited, partial(self.evaluator, batch), relevant, moves)
         return visited.worlds
 
-    def sides(self, batch: Batch, worlds: Tensor) -> tuple[Tensor, Tensor]:
+    def sides(
+        self, batch: Batch, worlds: Tensor, parameters: Parameters | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Compute the terms of A and of B in z, in each pair's own worlds, (pairs, n) each."""
-        parameters = self.parameters_of_sat3
+        parameters = parameters or self.parameters_of_sat3
         as_left, as_right = scores(batch, worlds, parameters, self.workspace, private=True)
         return as_left[0::2], as_right[1::2]
 

@@ -145,14 +145,18 @@ class PossibleWorldNet(Model):
         left, right = as_left.index_select(0, batch.left), as_right.index_select(0, batch.right)
         return Imagined(worlds, left + right + self.f.bias)
 
-    @torch.no_grad()
     def assignments(self, worlds: Tensor) -> Tensor:
         """Convert worlds (..., k) to truth assignments (..., 26), as the network itself reads them.
 
         A variable v counts as true in a world that refutes "v entails not v" better than
         "not v entails v". The variables are those of the batch, after any permutation.
         """
-        variable = torch.nn.functional.normalize(worlds[..., None, None, :] @ self.w4, dim=-1)
+        return self.read_variables(worlds, self.w4)
+
+    @torch.no_grad()
+    def read_variables(self, worlds: Tensor, w4: Tensor) -> Tensor:
+        """Compute which variables are true in worlds (..., k), (..., 26)."""
+        variable = torch.nn.functional.normalize(worlds[..., None, None, :] @ w4, dim=-1)
         negation = torch.nn.functional.normalize(variable @ self.w1[0] + self.b1[0], dim=-1)
         left, right = self.f.weight.view(2, -1)
         return ((variable - negation) @ (left - right)).squeeze(-1) < 0  # (..., 26)

@@ -5,7 +5,7 @@
 
 import { conjunction } from "./argument.js";
 import { balanced, bySides, compile, Evaluator, LETTERS, logProbability, readLetter, roundWorlds } from "./network.js";
-import { relevantComponents, walkers } from "./tabu.js";
+import { pruned, relevantComponents, walkers } from "./tabu.js";
 import { bitAt, judgeRows } from "./truth.js";
 
 const MAX_PARTS = 400; // so that a step takes a fraction of a second
@@ -66,9 +66,11 @@ export class Search {
     if (pair.nodes.length > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} different sub-formulas`);
     this.pair = pair;
     this.random = new Contestant(argument, networks.possibleworldnet, pair);
-    this.guided = new Contestant(argument, networks.guidedworldnet, compile(...sides, balanced), pair, bySides);
-    const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
     const { guidedworldnet } = networks;
+    const shaped = compile(...sides, balanced);
+    this.guided = new Contestant(argument, pruned(guidedworldnet), shaped, pair, bySides);
+    this.gradient = new Evaluator(guidedworldnet, shaped); // needs what is pruned
+    const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
     const budget = guidedworldnet.search_evaluations * letters.length;
     this.chains = walkers(this.guided.evaluator, relevantComponents(guidedworldnet, letters), n, budget);
     this.descent = guidedworldnet.descent_steps;
@@ -106,7 +108,7 @@ export class Search {
     this.random.add(drawn);
     // Guided worlds differ only in components that matter to the pair.
     const alike = () => drawn.map((x, at) => (chains.components.includes(at % k) ? x : drawn[at % k]));
-    if (!isMove) return guided.add(step ? guided.evaluator.step(guided.worlds.at(-1), chains.components) : alike());
+    if (!isMove) return guided.add(step ? this.gradient.step(guided.worlds.at(-1), chains.components) : alike());
     if (step === this.descent + 1) chains.start(roundWorlds(guided.worlds.at(-1), guided.network), guided.scores.at(-1));
     const { worlds, scores, flipped } = chains.move(numbers);
     return guided.add(worlds, scores, flipped);

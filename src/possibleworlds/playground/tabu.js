@@ -13,6 +13,15 @@ export function relevantComponents({ d, k, w4 }, letters) {
   return weights.flatMap((weight, i) => (weight >= enough ? [i] : []));
 }
 
+// The network with W4 pruned: each variable depends only on the components that matter to it.
+export const pruned = (network) => ({
+  ...network,
+  w4: network.w4.map((one, letter) => {
+    const matter = relevantComponents(network, [letter]);
+    return one.map((x, at) => (matter.includes(Math.floor(at / network.d)) ? x : 0));
+  }),
+});
+
 // What moves through the worlds of a pair within a budget: all of them if they fit, and chains otherwise.
 export const walkers = (evaluator, components, n, budget) =>
   (2 ** components.length <= budget ? new Corners(evaluator, components) : new Chains(evaluator, components, n, budget));

@@ -2,6 +2,8 @@
 #ifndef POSSIBLEWORLDS_PASSES_H
 #define POSSIBLEWORLDS_PASSES_H
 
+#include <stdbool.h>
+
 #include "plan.h"
 
 /* Worlds that pass through the trees at once: few enough for the cache, enough to fill the tiles
@@ -33,6 +35,22 @@ typedef struct {
 
 static inline int32_t padded(int32_t size, int32_t lanes) {
     return (size + lanes - 1) / lanes * lanes;
+}
+
+/* Whether there is no backward pass, now or later, so that worlds can share vectors. */
+static inline bool only_evaluates(const Passes *p) { return !p->units && !p->of_scores; }
+
+/* The only row of W4^v, [k, d], that is not zero: the component of a world that variable v depends
+ * on; -1 if there are several. */
+static inline int32_t only_component(const float *w4, int32_t k, int32_t d) {
+    int32_t component = -1;
+    for (int32_t i = 0; i < k; i++)
+        for (int32_t j = 0; j < d; j++)
+            if (w4[(size_t)i * d + j] != 0) {
+                if (component >= 0 && component != i) return -1;
+                component = i;
+            }
+    return component;
 }
 
 /* Blocks of a domain, as equal as they can be. */
