@@ -23,6 +23,7 @@ from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.integrations import chat
 from possibleworlds.integrations.chat import Endpoint, ReplyCache, ask, evaluate_chat, items_of
+from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.parallel import StopRequestedError
 from tests.test_cli import without_torch
 
@@ -327,6 +328,51 @@ def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
     bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
     assert bad.returncode == 2
     assert "not an address" in bad.stderr
+
+
+def trained_run(folder: Path, model: str = "tiny") -> None:
+    """Write a run that has no checkpoint yet, so that run.json is its only file."""
+    record = {"format": 2, "version": "0", "model": model, "settings": {}, "training": {}}
+    record |= {"seed": 0, "vocabulary": list(SYMBOLS), "data": {}, "torch": "2.0"}
+    (folder / "run.json").write_text(json.dumps(record))
+
+
+def other_results(folder: Path) -> None:
+    trained_run(folder, "other")
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(record | {"torch": ""}))
+
+
+@pytest.mark.parametrize(
+    ("fill", "message"),
+    [
+        (trained_run, "holds a run of the network tiny"),
+        (other_results, "holds results of other"),
+        (lambda folder: (folder / "train.txt").write_text("p,p,1\n"), "something else"),
+        (lambda folder: (folder / "evaluation.json").write_text("{}"), "something else"),
+        (lambda folder: (folder / "run.json").write_text("precious"), "cannot be read"),
+    ],
+)
+def test_a_folder_of_something_else_is_left_alone(
+    fill: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder, data = Path("runs", "tiny"), Path("data.txt")
+    folder.mkdir(parents=True)
+    Pairs.of(PAIRS).save(data)
+    fill(folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with serving() as server:
+        command = ["evaluate", "--endpoint", server.url, "--model", "tiny", str(data)]
+        for out in ([], ["--out", str(folder)]):
+            result = CliRunner().invoke(app, [*command, *out])
+            assert isinstance(result.exception, UserError)
+            assert message in str(result.exception)
+        cache = ReplyCache("replies.jsonl")
+        with pytest.raises(UserError, match=message):
+            chat.evaluate_file(Endpoint(server.url, "tiny"), data, folder, cache)
+        assert not server.requests
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_an_endpoint_is_evaluated_without_torch(tmp_path: Path) -> None:

@@ -63,6 +63,10 @@ def test_labels_are_balanced_and_four_tuples_stay_together() -> None:
     assert len({tuple(labels) for labels in places}) == 6  # in any order within a tuple
 
 
+def test_a_sequence_says_what_it_is() -> None:
+    assert repr(tasks("refute", size=5, seed=7)) == "Tasks(refute, 5 items, seed 7)"
+
+
 def test_a_curriculum_grows() -> None:
     lengths = [
         sum(item.premises[0].length for item in tasks("decide", size=40, level=level))

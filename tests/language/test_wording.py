@@ -1,5 +1,8 @@
 """Formulas in symbols and in words can be read back, exactly."""
 
+import re
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,6 +30,46 @@ def test_what_is_written_is_read_back(
     if wording.statements:  # a sentence of its own, on several lines
         sentence = f"{text[0].upper()}{text[1:]}.".replace(" and ", "\nand ")
         assert wording.read(sentence) == formula
+
+
+def read_by(binding: dict[str, int], arrow_to_right: bool, text: str) -> Formula:
+    """Parse a formula by another convention: how strongly operators bind, and how → associates."""
+    tokens = re.findall(r"\w+|[^\w\s]", text)[::-1]
+
+    def argument() -> Formula:
+        token = tokens.pop()
+        if token == "¬":
+            return ~argument()
+        if token != "(":
+            return Formula.variable(token)
+        inner = read(0)
+        assert tokens.pop() == ")"
+        return inner
+
+    def read(weakest: int) -> Formula:
+        left = argument()
+        while tokens and tokens[-1] != ")" and binding[tokens[-1]] >= weakest:
+            sign = tokens.pop()
+            right = read(binding[sign] + (not (sign == "→" and arrow_to_right)))
+            left = {"∧": left & right, "∨": left | right, "→": left >> right}[sign]
+        return left
+
+    return read(0)
+
+
+@given(formulas(LETTERS, full=False))
+def test_symbols_are_read_the_same_by_every_convention(formula: Formula) -> None:
+    text = Wording("unicode").write(formula)
+    for order in (*permutations(range(3)), (0, 0, 0)):
+        for to_right in (False, True):
+            assert read_by(dict(zip("∧∨→", order, strict=True)), to_right, text) == formula
+
+
+def test_symbols_have_only_brackets_that_a_reading_needs() -> None:
+    write = Wording("unicode").write
+    assert write(parse("k | l -> l -> l")) == "(k ∨ l) → (l → l)"
+    assert write(parse("p & ~q & r | s")) == "(p ∧ ¬q ∧ r) ∨ s"
+    assert write(parse("~(p | q | r) -> ~~p")) == "¬(p ∨ q ∨ r) → ¬¬p"
 
 
 def test_words_are_unambiguous_where_brackets_would_be_needed() -> None:

@@ -211,19 +211,22 @@ def evaluate_endpoint(
 
     Replies that the folder already contains are not requested again.
     """
-    from possibleworlds.integrations.chat import Endpoint, ReplyCache, evaluate_file
+    from possibleworlds.integrations import chat
 
-    endpoint = Endpoint(url, model, concurrency=concurrency)
+    endpoint = chat.Endpoint(url, model, concurrency=concurrency)
     endpoint.validate()
     run = folder or Path("runs") / re.sub(r"^\.+|[^\w.-]+", "-", model)  # never ".."
+    chat.check_folder(run, model)
     names = console.short_names(files)
     advice = f"the replies are in {run}; the same command continues"
     evaluations, results = {}, []
     with console.stoppable(advice) as stop, Bars() as bars:
-        cache = ReplyCache(run / "replies.jsonl")
+        cache = chat.ReplyCache(run / chat.REPLIES)
         for file in files:
             advance = bars.counter(names[file], count_lines(file))
-            evaluations[file], result = evaluate_file(endpoint, file, run, cache, advance, stop)
+            evaluations[file], result = chat.evaluate_file(
+                endpoint, file, run, cache, advance, stop
+            )
             results.append(result)
     unreadable = sum(result.unreadable for result in results)
     prompts = sum(result.prompt_tokens for result in results)

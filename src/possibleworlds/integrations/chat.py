@@ -34,13 +34,15 @@ from possibleworlds.language.score import Score, score
 from possibleworlds.language.wording import Style
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.records import Range, check_argument, from_json
-from possibleworlds.storage import file_size, open_regular, sha256
+from possibleworlds.storage import file_size, is_temporary, open_regular, sha256
 
 if TYPE_CHECKING:
     from possibleworlds.training.evaluation import Evaluation
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 """The environment variable that holds the key of the endpoint."""
+REPLIES = "replies.jsonl"
+"""The file of replies in a folder of results."""
 MAX_RESPONSE_BYTES = 10_000_000
 RETRY_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 """HTTP status codes after which the same request may succeed."""
@@ -368,12 +370,34 @@ def evaluate_file(
     """Evaluate a language model on a data file, into a folder that `report` reads as a run."""
     from possibleworlds.training.evaluation import Evaluation
 
+    check_folder(run, endpoint.model)
     pairs = read(file)
     result = evaluate_chat(endpoint, pairs, cache, progress=lambda _: progress(1), stop=stop)
     right = np.array([outcome.verdict == "right" for outcome in result.scores])
     evaluation = Evaluation.of(right, pairs)
     store_results(run, endpoint.model, file, evaluation)
     return evaluation, result
+
+
+def check_folder(folder: Path, model: str) -> None:
+    """Raise UserError if a folder holds anything but replies and results of a language model."""
+    from possibleworlds.training.checkpoint import RUN, read_run
+    from possibleworlds.training.evaluations import EVALUATION
+
+    try:
+        content = {p.name for p in folder.iterdir() if not is_temporary(p)}
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror}") from None
+    advice = "--out names another folder"
+    if RUN in content:
+        record = read_run(folder)
+        if record.model != model or not record.is_language_model:
+            what = "results of" if record.is_language_model else "a run of the network"
+            raise UserError(f"{folder} holds {what} {shortened(record.model)}; {advice}")
+    if content - ({REPLIES, RUN, EVALUATION} if RUN in content else {REPLIES}):
+        raise UserError(f"{folder} holds something else than results of {model}; {advice}")
 
 
 def store_results(folder: Path, model: str, file: Path, evaluation: "Evaluation") -> None:

@@ -175,6 +175,9 @@ class Tasks(Sequence[Item]):
     def __len__(self) -> int:
         return len(self.problems)
 
+    def __repr__(self) -> str:
+        return f"Tasks({self.settings.kind}, {len(self)} items, seed {self.settings.seed})"
+
     @overload
     def __getitem__(self, index: int) -> Item: ...
     @overload

@@ -1,5 +1,6 @@
 """Formulas as a language model reads them: in symbols, or in unambiguous English.
 
+In symbols, they have brackets wherever their reading would depend on a convention.
 In words, every connective starts with its own word, so that sentences need no brackets, have only
 one reading, and can be parsed:
 
@@ -139,7 +140,7 @@ class Wording:
     def write(self, formula: Formula) -> str:
         """Write a formula."""
         if self.style != "words":
-            return to_text(formula, self.style)
+            return to_text(formula, self.style, all_brackets=True)
         stack: list[str] = []
         for symbol in formula.basic().rpn:
             if symbol not in CONNECTIVES:

@@ -183,11 +183,17 @@ def parse_sequent(text: str) -> tuple[list[Formula], Formula]:
     return parse_premises(parts[0]), parse(parts[1])
 
 
-def to_text(formula: Formula | str, style: Notation = "unicode") -> str:
+def to_text(
+    formula: Formula | str, style: Notation = "unicode", *, all_brackets: bool = False
+) -> str:
     """Format a formula in one of four styles: unicode, ascii, latex or published.
+
+    With `all_brackets`, no reading depends on precedence or on the associativity of →.
 
     >>> to_text("~(p & q) -> r", "published")
     '(~((p&q))>r)'
+    >>> to_text("p & q & r -> ~p -> q", all_brackets=True)
+    '(p ∧ q ∧ r) → (¬p → q)'
     """
     if style not in (known := get_args(Notation)):
         raise UserError(f"no style called {quoted(style)}; there are {', '.join(known)}")
@@ -196,7 +202,7 @@ def to_text(formula: Formula | str, style: Notation = "unicode") -> str:
     if style == "published":
         return to_published(formula.rpn)
     names = {name: latex_name(name) for name in formula.variables} if style == "latex" else {}
-    return render(formula.rpn, style, names)
+    return render(formula.rpn, style, names, all_brackets)
 
 
 def to_published(rpn: Sequence[str]) -> str:
@@ -241,9 +247,11 @@ def latex_name(name: str) -> str:
     return "\\mathit{" + word.replace("_", "\\_") + "}" + name[len(word) :]
 
 
-def render(rpn: Sequence[str], style: Notation, names: dict[str, str]) -> str:
-    """Format a formula in reverse Polish notation with few brackets, from its end."""
-    brackets, signs = layout(style)
+def render(
+    rpn: Sequence[str], style: Notation, names: dict[str, str], all_brackets: bool = False
+) -> str:
+    """Format a formula in reverse Polish notation, with few brackets or all, from its end."""
+    brackets, signs = layout(style, all_brackets)
     out: list[str] = []
     waiting: list[tuple[str, str]] = []
     context = ""
@@ -271,7 +279,9 @@ def render(rpn: Sequence[str], style: Notation, names: dict[str, str]) -> str:
 
 
 @cache
-def layout(style: Notation) -> tuple[dict[tuple[str, str], tuple[str, str]], dict[str, str]]:
+def layout(
+    style: Notation, all_brackets: bool
+) -> tuple[dict[tuple[str, str], tuple[str, str]], dict[str, str]]:
     """Look up the brackets around each operator in each context, and the sign of each symbol."""
     written = {
         "ascii": "~ & | -> <-> true false",
@@ -286,15 +296,18 @@ def layout(style: Notation) -> tuple[dict[tuple[str, str], tuple[str, str]], dic
     for symbol in ARITY:
         for parent in ("", *ARITY):
             for side in ("left", "right") if ARITY.get(parent) == 2 else ("",):
-                around = ("(", ")") if needs_brackets(symbol, parent, side) else ("", "")
+                around = (
+                    ("(", ")") if needs_brackets(symbol, parent, side, all_brackets) else ("", "")
+                )
                 brackets[parent + side, symbol] = around
     return brackets, signs
 
 
-def needs_brackets(symbol: str, parent: str, side: str) -> bool:
-    """Whether an operator needs brackets as an argument of another."""
+def needs_brackets(symbol: str, parent: str, side: str, all_brackets: bool) -> bool:
+    """Whether an operator has brackets as an argument of another."""
     if not parent or symbol == NOT:
         return False
     if symbol == parent:
-        return side != ("right" if symbol in RIGHT_ASSOCIATIVE else "left")
-    return BINDING[symbol] < BINDING[parent]
+        is_arrow = symbol in RIGHT_ASSOCIATIVE
+        return side != ("right" if is_arrow else "left") or (all_brackets and is_arrow)
+    return all_brackets or BINDING[symbol] < BINDING[parent]

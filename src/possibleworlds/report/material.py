@@ -107,7 +107,7 @@ class Material:
 
         Empty for a language model, which was not trained here.
         """
-        if not run.record.torch:
+        if run.record.is_language_model:
             return ""
         if folder := self.folder_of(run.data):
             method = METHOD_NAMES.get(folder.method, folder.method)

@@ -109,7 +109,7 @@ def repeat_section(material: Material) -> list[Part]:
             parts.append(Code(f"data: {folder.name}", commands))
     for run in material.used:
         record, metrics = run.record, run.metrics
-        if not record.torch:  # a language model, which was not trained here
+        if record.is_language_model:
             evaluate = ["possibleworlds", "evaluate", "--endpoint", "URL", "--model", record.model]
             line = join([*evaluate, *evaluated_files(run, material.folders).get(0, [])])
             commands = by_name(f"# version {record.version}\n{line}", material.folders)

@@ -43,7 +43,7 @@ def pending_evaluations(material: Material) -> list[EvaluationTask]:
         for groups, evaluated_on, count in needed
         for run in (run for group in groups for run in group.runs)
         # The replies of a language model are evaluated when they are requested.
-        if run.record.torch and (material.request.trust or not run.is_unregistered)
+        if not run.record.is_language_model and (material.request.trust or not run.is_unregistered)
         for task in pending_tasks(run.path, evaluated_on, count, run.is_unregistered)
     ]
     return list(dict.fromkeys(pending))

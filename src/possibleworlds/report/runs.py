@@ -72,7 +72,7 @@ class Run:
     @property
     def is_unregistered(self) -> bool:
         """Whether the network is a class that only the run folder names."""
-        return bool(self.record.torch) and self.record.model not in registry.names()
+        return not self.record.is_language_model and self.record.model not in registry.names()
 
     @property
     def side(self) -> str:

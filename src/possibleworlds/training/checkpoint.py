@@ -144,6 +144,11 @@ class RunRecord:
         return {**self.settings, **self.training}
 
     @property
+    def is_language_model(self) -> bool:
+        """Whether it holds the results of a language model, which was trained elsewhere."""
+        return not self.torch
+
+    @property
     def finished(self) -> bool:
         """Whether training is complete."""
         return self.metrics is not None and self.metrics.finished
