@@ -237,6 +237,17 @@ def nested(n: int, operators: int, random: Random) -> tuple[Formula, Formula]:
     return grow(), grow()
 
 
+def single_premise(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a variable, and a formula of all variables, or its disjunction with the variable."""
+    v = variables(random, n)
+    parts = [literal(random, x) for x in v]
+    while len(parts) > 1:
+        i = random.randrange(len(parts) - 1)
+        join = random.choice((and_, or_, Formula.__rshift__))
+        parts[i : i + 2] = [join(parts[i], parts[i + 1])]
+    return v[0], parts[0] | v[0] if random.random() < 0.5 else parts[0]
+
+
 FAMILIES: dict[str, Family] = {
     "chain of 15 implications": partial(implications, 16),
     "chain of 25 implications": partial(implications, 26),
@@ -258,6 +269,7 @@ FAMILIES: dict[str, Family] = {
     "3-CNF in three notations, 20 variables": partial(clauses_in_notations, 20),
     "a formula of 2 variables 32 times": partial(repeated, 32),
     "implications nested to the left, 20 variables": partial(left_nested, 20),
+    "a variable, and a formula of 26 variables": partial(single_premise, 26),
 }
 
 
