@@ -112,6 +112,9 @@ def test_pairs_of_ones_own() -> None:
     wrong = [("p & q", "q", False), ("p", "q")]
     assert pw.evaluate("guidedworldnet", wrong, progress=False).accuracy == 0.5
     network = pw.load("guidedworldnet")
+    assert network.evaluate(wrong).accuracy == 0.5
+    assert network.predict(wrong).tolist() == [1, 0]
+    assert network.predict(pw.Pairs.of([("pq&", "q", True)])).tolist() == [1]
     assert network.decide(["p", "p -> q"], "q") == network.decide("p, p -> q |= q")
     assert network.decide(["rain", "rain -> wet"], "wet").entails
     for bad, message in (
@@ -203,6 +206,7 @@ def test_without_a_validation_set_some_tuples_are_held_out(pairs: pw.Pairs) -> N
         ({"validate": [1]}, "row 0: a pair is"),
         ({"train": "nowhere.txt"}, "No such file"),
         ({"seed": -1}, "seed must be"),
+        ({"resume": True}, "resume=True needs the folder"),
         ({"seed": "a"}, "seed must be"),
         ({"device": "mars"}, "mars"),
         ({"model": 5}, "a name or a subclass of possibleworlds.models.Model"),

@@ -18,7 +18,7 @@ from possibleworlds.logic import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from possibleworlds.data.files import read
+    from possibleworlds.data.files import PairsLike, read
     from possibleworlds.data.generation import generate, stream
     from possibleworlds.data.pairs import Pair, Pairs
     from possibleworlds.data.splits import paper_splits
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from possibleworlds.models.base import Model
     from possibleworlds.models.registry import ModelTable
     from possibleworlds.training.evaluation import Evaluation
-    from possibleworlds.training.pipeline import PairsLike, TrainingResult
+    from possibleworlds.training.pipeline import TrainingResult
     from possibleworlds.training.predictor import Network
 
     def models() -> ModelTable:

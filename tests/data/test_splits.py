@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,6 +111,20 @@ def test_what_was_finished_is_kept_and_the_rest_made(tiny: Path, tmp_path: Path)
         k: v for k, v in contents(tiny).items() if k != "dataset.json"
     }
     assert read_manifest(folder)["splits"].keys() == read_manifest(tiny)["splits"].keys()
+
+
+def test_a_finished_file_that_was_changed_is_not_overwritten(tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "changed"
+    shutil.copytree(tiny, folder)
+    (folder / "test_exam.txt").unlink()
+    with (folder / "train.txt").open("a") as file:
+        file.write("p,p,1,1,1,1\n")
+    before = contents(folder)
+    with pytest.raises(UserError, match=r"train.txt was changed after .* --force"):
+        generate_folder(folder, TINY, seed=3)
+    assert contents(folder) == before
+    generate_folder(folder, TINY, seed=3, force=True)
+    assert contents(folder) == contents(tiny)
 
 
 KILLED = """

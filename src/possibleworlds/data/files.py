@@ -8,18 +8,18 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import IO, Annotated, TypeVar
+from typing import IO, Annotated, Any, TypeVar
 
 from possibleworlds.data import native
 from possibleworlds.data.heuristics import Heuristics, Literals, literals, nothing_new
 from possibleworlds.data.pairs import Pair, Pairs
-from possibleworlds.data.user_pairs import is_user_line, read_user_line
+from possibleworlds.data.user_pairs import is_user_line, read_user_line, user_pairs
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.logic.formula import Formula
 from possibleworlds.logic.syntax import MAX_CHARACTERS, FormulaError, parse, to_published
@@ -34,6 +34,8 @@ TRAINING_FILES = ("train.txt", "validate.txt")
 """The files that a network is trained with."""
 
 T = TypeVar("T")
+PairsLike = Pairs | str | Path | Sequence[Sequence[Any]]
+"""Pairs, a data file, or rows (A, B) or (A, B, label)."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -141,6 +143,20 @@ def read(path: str | Path, rows: int | None = None) -> Pairs:
         raise UserError(f"a data file is given by its path, not by {quoted(path)}")
     check_argument("rows", rows, Annotated[int | None, Range(0, sys.maxsize)])
     return Pairs.of(islice(read_pairs(Path(path)), rows))
+
+
+def as_pairs(value: PairsLike, name: str) -> Pairs:
+    """Convert a data file or rows (A, B) or (A, B, label) to pairs; return pairs unchanged."""
+    if isinstance(value, str | Path):
+        return read(value)
+    if isinstance(value, list | tuple):
+        value = user_pairs(value)
+    if not isinstance(value, Pairs):
+        kind = type(value).__name__
+        raise UserError(f"{name} must be pairs, a list of them, or a file, not of type {kind}")
+    if not len(value):
+        raise UserError(f"there are no pairs in {name!r}")
+    return value
 
 
 def write(path: Path, rows: Iterable[tuple[str, str, int]]) -> None:

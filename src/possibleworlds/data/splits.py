@@ -150,12 +150,12 @@ def generate_folder(
     pruner = Pruner(prune, splits, sum(map(count_lines, prune_against)))
     with exclusive_folder(out):
         manifest = open_folder(out, identity, force)
+        finished = finished_files(out, splits, manifest)
         for path in prune_against:
             add_file(path, pruner)
         for split in splits:
             path = out / split.file
-            done = manifest["splits"].get(split.name)
-            if done and path.exists() and sha256(path) == done["sha256"]:
+            if path in finished:
                 add_file(path, pruner, split)
                 progress(split.name, split.rows, split.rows)
                 continue
@@ -163,6 +163,20 @@ def generate_folder(
             manifest["splits"][split.name] = write_split(path, split, rows, progress)
             write_json(out / MANIFEST, manifest)
         return manifest
+
+
+def finished_files(out: Path, splits: Sequence[Split], manifest: dict[str, Any]) -> set[Path]:
+    """List the files of finished splits; raise UserError if one was changed since."""
+    finished = set()
+    for split in splits:
+        path, done = out / split.file, manifest["splits"].get(split.name)
+        if not done or not path.exists():
+            continue
+        if sha256(path) != done["sha256"]:
+            advice = "delete it, or give --force, to generate it again"
+            raise UserError(f"{path} was changed after it was generated; {advice}")
+        finished.add(path)
+    return finished
 
 
 def write_split(path: Path, split: Split, rows: Iterable[str], progress: Report) -> dict[str, Any]:

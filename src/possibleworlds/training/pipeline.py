@@ -3,7 +3,7 @@
 import hashlib
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,10 +11,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from possibleworlds.data.files import TRAINING_FILES, format_rows, in_blocks, read
+from possibleworlds.data.files import (
+    TRAINING_FILES,
+    PairsLike,
+    as_pairs,
+    format_rows,
+    in_blocks,
+    read,
+)
 from possibleworlds.data.files import fingerprint as folder_fingerprint
 from possibleworlds.data.pairs import Pairs
-from possibleworlds.data.user_pairs import user_pairs
 from possibleworlds.display import html_table, progress_bar
 from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models import Model
@@ -42,8 +48,6 @@ HELD_OUT = 10
 """One in this many 4-tuples, or rows, is held out if there is no validation set."""
 
 Callback = Callable[[Trainer], None]
-PairsLike = Pairs | str | Path | Sequence[Sequence[Any]]
-"""Pairs, a data file, or rows (A, B) or (A, B, label)."""
 
 
 class TrainingData(NamedTuple):
@@ -202,6 +206,8 @@ def train(
         expected = "a name or a subclass of possibleworlds.models.Model"
         raise UserError(f"model must be {expected}, not {quoted(model)}")
     folder = Path(out) if out is not None else None
+    if resume and folder is None:
+        raise UserError("resume=True needs the folder of the run to continue: out=")
     job = Job(model, training_data(train, validate), folder, values, seed, device, resume)
     name = job.model_name
     with progress_bar(f"training {name}", 1.0, progress) as advance:
@@ -252,20 +258,6 @@ def training_data(train: PairsLike, validate: PairsLike | None) -> Path | Traini
     if not held_out.any():
         raise UserError(f"{len(pairs)} rows are too few to hold some out; give validate=")
     return TrainingData(pairs[~held_out], pairs[held_out])
-
-
-def as_pairs(value: PairsLike, name: str) -> Pairs:
-    """Convert a data file or rows (A, B) or (A, B, label) to pairs; return pairs unchanged."""
-    if isinstance(value, str | Path):
-        return read(value)
-    if isinstance(value, list | tuple):
-        value = user_pairs(value)
-    if not isinstance(value, Pairs):
-        kind = type(value).__name__
-        raise UserError(f"{name} must be pairs, a list of them, or a file, not of type {kind}")
-    if not len(value):
-        raise UserError(f"there are no pairs in {name!r}")
-    return value
 
 
 def run_job(

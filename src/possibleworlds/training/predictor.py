@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from possibleworlds.data.files import PairsLike, as_pairs
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.data.user_pairs import to_letters
 from possibleworlds.errors import UserError
@@ -123,14 +124,15 @@ class Network:
 
     def predict(
         self,
-        data: Dataset,
+        pairs: PairsLike | Dataset,
         worlds: int | None = None,
         steps: int | None = None,
         certify: bool = False,
         progress: Callable[[int], None] = lambda _: None,
         budget: int | None = None,
     ) -> NDArray[np.int64]:
-        """Predict the label of each row, by the network itself or by certified decisions."""
+        """Predict the label of each pair, by the network itself or by certified decisions."""
+        data = as_dataset(pairs)
         options = self.options(worlds, steps, budget)
         with single_thread():
             if certify:
@@ -143,7 +145,7 @@ class Network:
 
     def evaluate(
         self,
-        pairs: Pairs | Dataset,
+        pairs: PairsLike | Dataset,
         worlds: int | None = None,
         steps: int | None = None,
         certify: bool = False,
@@ -151,11 +153,16 @@ class Network:
         budget: int | None = None,
     ) -> Evaluation:
         """Compute the accuracy on labelled pairs."""
-        data = pairs if isinstance(pairs, Dataset) else Dataset(pairs)
+        data = as_dataset(pairs)
         if not len(data):
             raise UserError("no pairs to evaluate on")
         predictions = self.predict(data, worlds, steps, certify, progress, budget)
         return Evaluation.of(predictions == data.pairs.label, data.pairs)
+
+
+def as_dataset(pairs: PairsLike | Dataset) -> Dataset:
+    """Prepare pairs for a network, unless they are prepared."""
+    return pairs if isinstance(pairs, Dataset) else Dataset(as_pairs(pairs, "pairs"))
 
 
 def load(run: str | Path, model: type[Model] | None = None, trust: bool = False) -> Network:
