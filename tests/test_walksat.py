@@ -32,15 +32,15 @@ def value(formula: Formula, model: dict[str, bool]) -> bool:
 
 @pytest.mark.parametrize("name", SETS)
 def test_what_walksat_finds_is_a_countermodel(name: str) -> None:
-    random, found = Random(0), 0
+    random, n_models = Random(0), 0
     for pair in SETS[name]:
         model = walksat(random, pair, 2_000)
         assert model is None or not pair.label
         if model is not None:
-            found += 1
+            n_models += 1
             assert value(pair.premise, model)
             assert not value(pair.conclusion, model)
-    assert found > 0.45 * len(SETS[name])  # of the half that are not entailments
+    assert n_models > 0.45 * len(SETS[name])  # of the half that are not entailments
 
 
 def test_cnf_keeps_its_clauses() -> None:

@@ -5,6 +5,7 @@ import pytest
 from possibleworlds.language import Item, Wording, score, tasks
 from possibleworlds.language.wording import Style
 from possibleworlds.logic import parse
+from possibleworlds.logic.syntax import to_text
 
 DECISIONS = list(tasks("decide", size=8, seed=0))
 YES, NO = (next(item for item in DECISIONS if item.label is label) for label in (True, False))
@@ -418,3 +419,68 @@ def test_a_long_reply_is_soon_scored(repeated: str) -> None:
     reply = "Answer: " + (repeated * 20_000)[:19_000]
     for item in (REFUTED, EVERYDAY, YES, conclude()):
         assert score(reply, item).verdict == "unreadable"
+
+
+def test_a_problem_restated_in_another_notation_is_not_another_question() -> None:
+    premise, conclusion = (to_text(f, "latex") for f in (*YES.premises, YES.conclusion))
+    restated = f"**Premise:** ${premise}$\n**Conclusion:** ${conclusion}$\n\nAnswer: yes"
+    for draft in ("Answer: no", 'I will end with "Answer: no".'):
+        assert score(f"{draft}\n\nLet me verify:\n\n{restated}", YES).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["The following is not a countermodel:", "Row 3 fails:", "Let's test the next row:"],
+)
+def test_a_line_that_denies_what_follows(before: str) -> None:
+    assert score(f"{before}\n\n{VALUES}", REFUTED).verdict == "unreadable"
+    assert score(f"It does not follow that:\n\n{'p → r'}", conclude()).verdict == "unreadable"
+
+
+@pytest.mark.parametrize("answer", ["p → r and q", "p → r and q → r", "p → r or q → p"])
+def test_words_between_arrows_have_no_precedence(answer: str) -> None:
+    assert score(f"Answer: {answer}", conclude()).verdict == "unreadable"
+    assert score("Answer: (p → r) and (q → r)", conclude()).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"answer": "yes", "explanation": "It does not follow: p=T, q=F is a counterexample."}',
+        '{"question": "Is there a countermodel?", "answer": "no"}',
+        "{'answer': 'yes', 'final_answer': 'no'}",
+        "Tentatively, the answer is yes.",
+        "Answer: yes\nFor p=T, q=F: premise=T, conclusion=F.",
+        "Answer: no\nThe conclusion cannot be false when the premise is true.",
+    ],
+)
+def test_what_contradicts_or_hedges_an_answer(reply: str) -> None:
+    assert decision(reply) == "neither"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "### Final Answer\n\nYes\n\nThe conclusion is true in all rows with a true premise.",
+        "✅ **Answer: Yes**",
+        "Answer: yes<｜end▁of▁sentence｜>",
+        "This proves that the conclusion follows from the premise.",
+    ],
+)
+def test_more_forms_of_a_yes(reply: str) -> None:
+    assert decision(reply) == "yes"
+
+
+def test_blocks_with_a_reason_at_the_end() -> None:
+    reply = "Answer: p = true\n\nq = false\n\nr = true, which makes the premise true."
+    assert score(reply, REFUTED).verdict == "right"
+
+
+def test_letters_that_only_match_if_case_is_ignored() -> None:
+    item = refute("i & r", "s", False)
+    assert score("Answer: r = true, İ = true, ſ = false", item).verdict == "right"
+
+
+def test_deep_objects_are_unreadable() -> None:
+    reply = '{"answer": ' + '{"a":' * 500 + "1" + "}" * 501
+    assert decision(reply) == "neither"

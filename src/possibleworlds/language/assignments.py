@@ -27,6 +27,7 @@ from possibleworlds.language.decisions import (
 )
 from possibleworlds.language.item import Item
 from possibleworlds.language.replies import RETRACTION, plain
+from possibleworlds.language.wording import folded
 
 TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"
 FALSE_WORDS = r"false|f|0|\\bot|⊥|no|falsch"
@@ -204,7 +205,7 @@ def read_values(text: str, item: Item) -> Values:
             continue
         values *= len(written) // len(values)
         for variable, value in zip(written, values, strict=True):
-            known = names[re.sub(r"\s+", " ", variable.lower())]
+            known = names[re.sub(r"\s+", " ", folded(variable))]
             truth = bool(IS_TRUE.match(value))
             contradictory |= assignment.setdefault(known, truth) != truth
             contradictory |= bool(match["again"] and bool(IS_TRUE.match(match["again"])) != truth)
@@ -288,11 +289,14 @@ ANOTHER = re.compile(
 
 def with_blocks(text: str, after: str, item: Item) -> tuple[str, str]:
     """Move the blocks after an answer to it that only continue its list of values."""
-    while len(read_values(text, item).assignment) < len(item.variables):
+    known = set(read_values(text, item).assignment)
+    while len(known) < len(item.variables):
         block, _, rest = after.strip().partition("\n\n")
-        values = read_values(block, item)
-        if values.contradictory or not (values.stated and values.assignment):
+        values = read_values(split_reason(block, item)[0], item)
+        new = set(values.assignment) - known
+        if values.contradictory or not (values.stated and new):
             break
+        known |= new
         text, after = f"{text}\n{block}", rest
     return text, after
 

@@ -40,11 +40,11 @@ CASE = (
     r"interpretations?)"
 )
 PREMISES_TRUE = (
-    r"(?:(?:all|both|each)\s+)?(?:of\s+)?(?:the\s+)?premises?:?\s+(?:(?:is|are|be|can|both|all|come\w*|"
+    r"(?:(?:all|both|each)\s+)?(?:of\s+)?(?:the\s+)?premises?\s*[:=]?\s*(?:(?:is|are|be|can|both|all|come\w*|"
     r"out|evaluates?|to)\s+)*(?:true|T|hold|holds)"
 )
 CONCLUSION_FALSE = (
-    r"(?:the\s+)?conclusion:?\s+(?:(?:is|be|can|comes?|out|evaluates?|to)\s+)*"
+    r"(?:the\s+)?conclusion\s*[:=]?\s*(?:(?:is|be|can|comes?|out|evaluates?|to)\s+)*"
     r"(?:false|F|fails|untrue|not(?:\s+true)?|does\s+not(?:\s+hold)?|doesn't(?:\s+hold)?)"
 )
 JOINED_TO = r"(?:,?\s+(?:and|but|while|whereas|yet|with)\s+(?:still\s+|yet\s+)?|[,;]\s+)"
@@ -101,7 +101,7 @@ NO = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 START = " ∴\t\r\n*_`\"'“„‘«「([{<>$.,:#\\-–"
-EDGE = " \t\r\n*_`\"'“”‘’«»「」()[]{}<>$.。!！,:;#\\∎□■✅✔✓☑😊🙂👍🎉"
+EDGE = " \t\r\n*_`\"'“”‘’«»「」()[]{}<>$.。!！,:;#\\∎□■✅✔✓☑😊🙂👍🎉🎯💯🚫…"
 """Characters that may precede an answer, and that may follow it."""
 SEPARATOR = re.compile(
     r"[\s*_`\"'”’)\]}>$\\]*(?:[.,;:!(\[–—-]+[\s*_`\"'(“$\\]*(?:(?:and|so|thus|therefore|hence|i\.e\.)\b"
@@ -140,7 +140,7 @@ CONTRARY = {
         r"(?:\A|[.!,;\n])\s*(?:but\s+)?the\s+conclusion\s+(?:is|(?:can|may|might|could)\s+(?:still\s+)?be)\s+"
         r"false\b(?!\s+(?:only|in\s+no)\b)|\b(?:except|but\s+one|only\s+(?:when|if)|provided|isn't)\b|"
         rf"\bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many)\s+{CASE}|\byes\s+and\s+no\b|"
-        r"\bassumption\s+that\b|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
+        r"\bassumption\s+that\b|\bfallac|\bunsound|\bfalsif|\bdisprove|\bexception|\bviolat|\btrue\s+premises?\s+(?:and|with|but)\s+an?\s+false\s+conclusion|\b(?:claim|statement)\s+is\s+false|\bunless\b|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
         re.IGNORECASE,
     ),
     False: re.compile(
@@ -154,7 +154,9 @@ CONTRARY = {
         r"(?:true\s+)?(?:when(?:ever)?|if|in\s+(?:every|all|each))\s+(?:(?:all|the)\s+)*(?:premises?\s+"
         r"(?:is|are|holds?)|cases?|rows?)\b|\b(?:every|each|all|any)\s+(?:cases?|rows?)\s+with\s+"
         r"(?:an?\s+)?true\s+premises?|\b(?:so|hence|thus|therefore)[,\s]+the\s+conclusion\s+must\s+be\s+"
-        r"true|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
+        r"true|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b|\bconclusion\s+(?:cannot|can't)\s+be\s+false|"
+        r"\bconclusion\s+(?:must\s+be|is\s+(?:always|necessarily))\s+true|\b(?:conclusion\s+is|it's|it\s+is)\s+a\s+tautology|"
+        r"\bwhenever\s+the\s+premises?\s+(?:is|are)\s+true,?\s+so\s+is\s+the\s+conclusion|\b(?:isn't|(?:not|n't)\s+find)\s+an?y?\s+counter",
         re.IGNORECASE,
     ),
 }
@@ -200,7 +202,7 @@ DIRECT_QUESTION = re.compile(
 )
 """A question whose yes is a yes of the reply."""
 OTHER_ANSWER = re.compile(
-    r"^\W*\w[\w '’]{0,24}?[\s:,>=→*_-]+(?:(yes)|no)[\s.!*_]*$", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]*\w[\w '’]{0,24}?[\s:,>=→*_-]+(?:(yes)|no)[\s.!*_]*$", re.IGNORECASE | re.MULTILINE
 )
 """A line that ends in yes or no, after a few words."""
 NO_COUNTERMODEL = re.compile(
@@ -400,7 +402,7 @@ LEADS = re.compile(
 )
 """Words that introduce a decision that is not marked as the answer."""
 INTRODUCES = re.compile(
-    r"[^,;]*?\b(?:in\s+(?:conclusion|summary)\b[,:]?|(?:we|i)\s+(?:can\s+)?conclude(?:\s+that)?\b|"
+    r"[^;]*?\b(?:in\s+(?:conclusion|summary)\b[,:]?|(?:we|i)\s+(?:can\s+)?conclude(?:\s+that)?\b|"
     r"this\s+(?:shows|means|proves)(?:\s+that)?\b)\s+",
     re.IGNORECASE,
 )

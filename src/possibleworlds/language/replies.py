@@ -65,11 +65,11 @@ ANSWERED = re.compile(
 QUOTES = "\"'`“”‘’«»"
 SENTENCE_END = re.compile(r"[.!?…][\"'”’)*_]*\s+|\n")
 LEAD_WORDS = re.compile(
-    r"(?:[\s*_#>$:`\"“<\[\\(-]|\\(?:text|mathbf)\{|\d+[.)]|step\s+\d+|"
+    r"(?:[\s*_#>$:`\"“<\[\\(•∴→⇒➡➜|✅✔✓☑🎯👉★–—-]|\\(?:text|mathbf)\{|\d+[.)]|step\s+\d+|"
     r"\b(?:so|then|thus|therefore|hence|and|now|finally|ultimately|overall|clearly|"
     r"final|the|my|our|correct|right|exact|direct|short|logical|full|answer|verdict|result|decision|"
     r"conclusion|conclude|summary|conclusively|in|to|we|i|it|this|that|which|is|are|be|must|can|see|"
-    r"have|get|find|clear|follows\s+that|means|shows|confirms|implies\s+that|this\s+case|here|"
+    r"have|get|find|clear|follows\s+that|means|shows|proves|demonstrates|confirms|implies\s+that|this\s+case|here|"
     r"consequently|accordingly|as\s+a\s+result|done|given\s+this|of\s+course|indeed|output|json)\b)*\Z",
     re.IGNORECASE,
 )
@@ -83,7 +83,10 @@ NOT_STATED = re.compile(
     r"reject\w*|disagree\w*|wrong\w*|incorrect\w*|mistake\w*|untrue|false\s+that|not\s+true\s+that|"
     r"not\s+the\s+case\s+that|example|expected|sample|options?|format|either|otherwise|else|"
     r"contrary|end\s+with|finish\s+with|opposite|pretend\w*|imagine|naive\w*|guess\w*|unsure|"
-    r"uncertain|unclear|whoever|anyone|some(?:one|body)|nobody|no\s+one|regarding|concerning|"
+    r"uncertain|unclear|tentativ\w*|preliminar\w*|seeming\w*|apparent\w*|arguabl\w*|hopeful\w*|intuiti\w*|"
+    r"initial\w*|alleged\w*|reported\w*|according|for\s+now|at\s+(?:first|best)|face\s+of\s+it|one\s+hand|sense|loosely|"
+    r"converse\w*|reverse|negated|previous|original|fuzzy|without\s+(?:the\s+)?(?:\w+\s+)?premise|"
+    r"whoever|anyone|some(?:one|body)|nobody|no\s+one|regarding|concerning|"
     r"ask(?:s|ed|ing)|about|as\s+(?:for|to)|questions?)\b|\?",
     re.IGNORECASE,
 )
@@ -127,19 +130,21 @@ THOUGHT = re.compile(
 )
 TURN = re.compile(
     r"</s>|<\|(?:im_|eo[tms]|end|start|return|begin_of_|user|assistant|system)[\w-]*\|>|"
-    r"<(?:end_of_turn|start_of_turn|eos|bos)>|\[/?INST\]",
+    r"<｜[^｜\n]{1,40}｜>|<(?:pad|end_of_turn|start_of_turn|eos|bos)>|\[/?INST\]",
     re.IGNORECASE,
 )
 """A token of a chat template."""
 BEFORE_TURN = re.compile(
     rf"(?:\s|(?:{TURN.pattern})(?:\s*(?:assistant|model)\b(?=\s*(?:\n|<)))?)*", re.IGNORECASE
 )
-MARKED_ANSWER = re.compile(r"\banswer[\s*_]*:[ \t*_]*[^\s*_]|\\boxed\s*\{|<answer>", re.IGNORECASE)
+MARKED_ANSWER = re.compile(
+    r"(?<![\"“'])\b(?<!to )answer[\s*_]*:[ \t*_]*[^\s*_]|\\boxed\s*\{|<answer>", re.IGNORECASE
+)
 """The beginning of an answer."""
 PREMISE = re.compile(
     r"^[^\w\n]*(?:(?:user|human|question|problem|example|q)\b[\s\d*_]*:[\s*_]*)?"
     r"Premises?[*_]*:[\s*_]*(?:1[.)]\s*)?(?P<formula>[^\n]*)"
-    r"(?P<asked>(?=\n(?:[^\n]*\n){0,40}?(?:\W*Conclusion\W*:|State a conclusion)))?",
+    r"(?P<asked>(?=\n(?:[^\n]*\n){0,40}?(?:[^\w\n]*Conclusion\W{0,8}:|State a conclusion)))?",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line with a premise; it is `asked` about if a conclusion or a question follows."""
@@ -177,12 +182,19 @@ def spoken(reply: str, prompt: str) -> str:
         reply = THOUGHT.split(reply)[-1]  # a chat template may contain the opening tag
     reply = first_turn(without_prompt(reply, prompt))
     reply = reply[-MAX_REPLY:].translate(INVISIBLE)
+    reply = re.sub(r"\s{20,}", lambda gap: "\n\n" if "\n" in gap[0] else " ", reply)
     if "remise" in reply:
         reply = before_next_question(reply, prompt)
     if "<" in reply or "oxed" in reply:
         for wrapper, inside in WRAPPERS:
             reply = wrapper.sub(inside, reply)
-    return reply.strip()
+    return HEADING.sub("Answer: ", reply).strip()
+
+
+HEADING = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]*\**|\*\*)[ \t]*(?:final[ \t]+)?answer\**[ \t]*\n+(?=[^\s#])",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def without_prompt(reply: str, prompt: str) -> str:
@@ -207,6 +219,9 @@ def first_turn(reply: str) -> str:
     return TURN.split(reply[before.end() if before else 0 :], maxsplit=1)[0]
 
 
+LETTER = re.compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
+
+
 def before_next_question(reply: str, prompt: str) -> str:
     """Cut a reply at the first other question after its answer, if it has one.
 
@@ -214,12 +229,14 @@ def before_next_question(reply: str, prompt: str) -> str:
     """
     answer = MARKED_ANSWER.search(reply)
     own = OWN_PREMISE.findall(prompt)
+    letters = [set(LETTER.findall(premise)) for premise in own]
     others = [
         premise.start()
         for premise in PREMISE.finditer(reply)
         if premise["asked"] is not None
         and not CHECKED.search(premise["formula"])
         and premise["formula"].strip("*_`$. \t") not in own
+        and set(LETTER.findall(premise["formula"])) not in letters
     ]
     if not (answer and others) or others[-1] < answer.start():
         return reply
@@ -271,7 +288,7 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
         line, _, after = rest.partition(">")[2].partition("\n")
         answer = Answer(text, line, after)
     else:
-        rest = reply[start:].lstrip()
+        rest = re.sub(r"\A\s*\n> ?", "", reply[start:]).lstrip()
         while rest.startswith("```"):  # the answer is in a fenced block
             rest = rest.partition("\n")[2].replace("```", " ", 1).lstrip()
         if display := DISPLAY.match(rest):
@@ -366,6 +383,14 @@ def ends_answer(line: str) -> bool:
 
 def answer_in_object(reply: str, place: int) -> Answer | None:
     """Read the answer of the outermost JSON object, or of a flat Python dict, around a key."""
+    try:
+        return outermost_answer(reply, place)
+    except RecursionError:
+        return Answer("")
+
+
+def outermost_answer(reply: str, place: int) -> Answer | None:
+    """Do the same; raise RecursionError if an object is nested too deeply."""
     if not KEY.match(reply, place):
         return None
     start, outermost = place, None
@@ -377,6 +402,8 @@ def answer_in_object(reply: str, place: int) -> Answer | None:
             outermost = pairs, start, end
     if outermost is None:
         literal = PYTHON_DICT.search(reply)
+        if literal and len(re.findall(r"'(?:final_)?answer'\s*:", literal[0])) > 1:
+            return Answer("")
         if literal and not is_stated(reply, brace := literal.start("dict"), lead_at(reply, brace)):
             return Answer("")
         return Answer(literal[2] or literal[3] or literal[4]) if literal else None
@@ -387,14 +414,21 @@ def answer_in_object(reply: str, place: int) -> Answer | None:
     if len(answers) != 1:
         return Answer("")
     (answer,) = answers
+    question = next((q for key, q in pairs if key.lower() == "question" and isinstance(q, str)), "")
+    if question and not question.lower().startswith(("does", "is the arg")):
+        return Answer("")
+    keys = [key.lower() for key, _ in pairs]
+    place_of = next(i for i, key in enumerate(keys) if key in KEYS)
+    said = "\n".join(value for _, value in pairs[place_of + 1 :] if isinstance(value, str))
+    rest = f"{said}\n{reply[end:]}".strip("` \n")
     if isinstance(answer, bool):
         answer = "yes" if answer else "no"
     if isinstance(answer, ObjectPairs):
         texts = (tuple(json.dumps(part, ensure_ascii=False) for part in pair) for pair in answer)
         entries = ", ".join(f"{key}: {value}" for key, value in texts)
-        return Answer(f"{{{entries}}}", after=reply[end:].strip("` \n"), nested=True)
+        return Answer(f"{{{entries}}}", after=rest, nested=True)
     text = answer if isinstance(answer, str) else json.dumps(answer)
-    return Answer(text, after=reply[end:].strip("` \n"))
+    return Answer(text, after=rest)
 
 
 class ObjectPairs(list[tuple[str, Any]]):

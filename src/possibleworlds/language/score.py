@@ -84,10 +84,23 @@ def score(reply: str, item: Item) -> Score:
     ](reply, item)
 
 
+NOT_SO = re.compile(
+    r"\b(?:not|cannot|n't|fails?|wrong\w*|incorrect\w*|invalid|would|could|might|suppos\w+|assum\w+|"
+    r"test|try|check|candidate|format|premises?\s+(?:is|are)\W*$|row|mistake)\b|n't\b|\?\s*$",
+    re.IGNORECASE,
+)
+"""Words on the line before an unmarked answer by which it need not be one."""
+
+
 def end_of(reply: str, paragraph: bool) -> Answer:
     """Return the end of a reply that marks no answer: its last bold text, paragraph or line."""
     if bold := bold_at_end(reply):
         return Answer(bold)
+    before = (
+        reply.rstrip().rpartition("\n\n" if paragraph else "\n")[0].rstrip().rpartition("\n")[2]
+    )
+    if NOT_SO.search(before):
+        return Answer("")
     if paragraph:  # an assignment may span several lines
         return Answer(reply.rpartition("\n\n")[2])
     lines = (line for line in reversed(reply.splitlines()) if line.strip(" `*_\t"))
@@ -209,7 +222,7 @@ OTHER_SIGNS = (
     (re.compile(r"\\(?:neg|lnot)\s*\{([^{}]*)\}"), r"¬(\1)"),
 )
 """More ways to write connectives."""
-THEN = re.compile(r"(?<!,)\s+then\b", re.IGNORECASE)
+THEN = re.compile(r"(?<![,\s])\s+then\b", re.IGNORECASE)
 NOT_WORD = re.compile(r"(?<!is )\bnot\s+", re.IGNORECASE)
 """Shorter words for connectives."""
 
@@ -258,6 +271,21 @@ def gives_other_formula(after: str, conclusion: Formula, item: Item) -> bool:
     return not (entails(formula, conclusion) and entails(conclusion, formula))
 
 
+def is_mixed(text: str) -> bool:
+    """Whether "and" or "or" join parts with an arrow that are not in brackets: p → q and r."""
+    depth, arrow, word = 0, False, False
+    for token in re.findall(
+        r"[(\[)\]]|->|→|⇒|=>|\\(?:to|rightarrow|implies)\b|\b(?:and|or)\b", text
+    ):
+        if token in "([":
+            depth += 1
+        elif token in ")]":
+            depth -= 1
+        elif depth == 0:
+            arrow, word = arrow or not token.isalpha(), word or token.isalpha()
+    return arrow and word
+
+
 def score_conclusion(reply: str, item: Item) -> Score:
     """Score a conclusion: long enough, entailed, and neither trivial nor the premises again."""
     reply = spoken(reply, item.prompt)
@@ -269,7 +297,7 @@ def score_conclusion(reply: str, item: Item) -> Score:
         return Score("unreadable", "", "it takes its answer back")
     if len(text) > 40 * MAX_CONCLUSION:
         return Score("unreadable", "", "too long")
-    conclusion = None if AMBIGUOUS.search(text) else read_conclusion(text, item)
+    conclusion = None if AMBIGUOUS.search(text) or is_mixed(text) else read_conclusion(text, item)
     if conclusion is None:
         return Score("unreadable", "", "no formula")
     if conclusion.length > MAX_CONCLUSION:

@@ -101,6 +101,11 @@ NONSENSE = (
 STATEMENTS: dict[str, tuple[str, ...]] = {"everyday": EVERYDAY, "nonsense": NONSENSE}
 
 
+def folded(name: str) -> str:
+    """Convert a name to lower case; ı, İ and ſ match i and s if case is ignored."""
+    return name.lower().translate({0x131: "i", 0x307: None, 0x17F: "s"})
+
+
 @dataclass(frozen=True)
 class Wording:
     """A notation for formulas, and the name of each variable in it."""
@@ -209,7 +214,7 @@ class Wording:
                 yield value
                 continue
             if what == "formula" and kind == "atom":
-                yield self._variables[token.lower()] if self.statements else token
+                yield self._variables[folded(token)] if self.statements else token
             elif what == "formula" and kind == "word" and token.lower() in openers:
                 symbol = openers[token.lower()]
                 _, *between, after = CONNECTIVES[symbol]
