@@ -100,6 +100,10 @@ def test_entails_with_premises_json_and_solver() -> None:
         (["entails", "p", "q", "--solver", "cms"], "error: python-sat has no solver"),
         (["generate", "never", "--preset", "huge"], "huge"),
         (["generate", "/proc/never"], "error: /proc/never"),
+        (["evaluate", "treenet", "x", "--out", "y"], "--out is for a language model"),
+        (["evaluate", "treenet", "x", "--concurrency", "3"], "--concurrency is for a language"),
+        (["sweep", "treenet", "--status", "x"], "error: --status shows a sweep that exists"),
+        (["playground", "--save", "user.txt"], "error: user.txt: the playground is a page; "),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(
@@ -109,6 +113,16 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(
     assert done.returncode == 2
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_playground_replaces_only_a_playground(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<title>mine</title>")
+    refused = run("playground", "--save", str(page))
+    assert (refused.returncode, page.read_text()) == (2, "<title>mine</title>")
+    assert "--force" in refused.stderr
+    assert run("playground", "--save", str(page), "--force").returncode == 0
+    assert run("playground", "--save", str(page)).returncode == 0  # it is ours now
 
 
 def test_show() -> None:

@@ -43,6 +43,17 @@ def test_chi_squared() -> None:
     assert comparison.means == pytest.approx((70 / 50, 65 / 35))
 
 
+def test_figures_of_an_absent_class_are_not_invented() -> None:
+    described = as_json(file_statistics([pair("p & q", "q", 1), pair("p", "p", 1)]))
+    length = described["features"]["length"]["A"]
+    assert (length["positive_mean"], length["negative_mean"]) == (2, None)
+    assert length["chi_squared"] is None
+    assert described["truth_table_sampling"][0]["refuted"] is None
+    both = as_json(file_statistics([pair("p", "p", 1), pair("p", "q", 0)]))["features"]
+    assert both["length"]["A"]["chi_squared"] is None  # there is only one length
+    assert both["new variables"]["B"]["chi_squared"] == 2
+
+
 def test_table_1() -> None:
     line = split_statistics([pair("p & q", "q", 1), pair("p", "~(q | r)", 0)])
     assert line == (2, 2.5, (1 + 0 + 0 + 2) / 4, (3 + 1 + 1 + 4) / 4, (4 + 8) / 2)

@@ -263,8 +263,10 @@ def print_biases(described: FileStatistics) -> None:
         cells = []
         for side in statistics.SIDES:
             if feature := sides.get(side):
-                cells += [f"{mean:.2f}" for mean in feature.means]
-                cells += [f"{feature.chi_squared:.1f}", f"{feature.degrees_of_freedom}"]
+                digits = (".2f", ".2f", ".1f")
+                for figure, form in zip(feature.known_figures, digits, strict=True):
+                    cells.append("-" if figure is None else format(figure, form))
+                cells.append(f"{feature.degrees_of_freedom}")
             else:
                 cells += [""] * 4
         lines.append((name, *cells))
@@ -274,5 +276,9 @@ def print_biases(described: FileStatistics) -> None:
     print()
     console.print_table(("heuristic", "accuracy"), zip(names, accuracies, strict=True))
     print()
-    sampling = [(n, f"{refuted:.1%}", f"{right:.1%}") for n, refuted, right in described.sampling()]
+    has_negatives = described.positive < described.rows
+    sampling = [
+        (n, f"{refuted:.1%}" if has_negatives else "-", f"{right:.1%}")
+        for n, refuted, right in described.sampling()
+    ]
     console.print_table(("truth-table rows sampled", "refuted", "accuracy"), sampling)

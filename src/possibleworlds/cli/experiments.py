@@ -50,6 +50,11 @@ def sweep(
         possibleworlds sweep --status sweep
     """
     if status:
+        if models or any(o is not None for o in (data, out, budget, grid, epochs, test)):
+            raise UserError(
+                "--status shows a sweep that exists; of the others it takes only --json"
+            )
+
         from possibleworlds.cli import progress
 
         progress.show_status(status, as_json)

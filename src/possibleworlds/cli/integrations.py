@@ -113,6 +113,9 @@ def playground(
         Path | None,
         Option(metavar="FILE.html", help="Write the page to a file instead of opening it."),
     ] = None,
+    force: Annotated[
+        bool, Option("--force", help="Overwrite a file that is another page.")
+    ] = False,
 ) -> None:
     """Open a page that shows truth tables, countermodels and networks with worlds.
 
@@ -126,6 +129,10 @@ def playground(
     """
     from possibleworlds.playground import page
 
+    if save and save.suffix != ".html":
+        raise UserError(f"{save}: the playground is a page; its name ends in .html")
+    if save and not force and save.exists() and not page.is_playground(save):
+        raise UserError(f"{save} is not a playground; --force overwrites it")
     path = save or Path(tempfile.mkdtemp(prefix="possibleworlds-")) / "playground.html"
     page.save(path)
     log(f"the playground is in {path}")

@@ -148,7 +148,9 @@ def evaluate(
             "--out", metavar="RUN", help="Folder of its replies and results; default runs/NAME."
         ),
     ] = None,
-    concurrency: Annotated[int, Option(min=1, max=256, help="Requests at a time.")] = 8,
+    concurrency: Annotated[
+        int | None, Option(min=1, max=256, help="Requests at a time; default 8.")
+    ] = None,
     trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
@@ -171,11 +173,13 @@ def evaluate(
         if certify or any(option is not None for option in (worlds, steps, budget)):
             raise UserError("a language model has no worlds, so --endpoint excludes their options")
         files = data_files([Path(run), *(paths or [])])
-        results = evaluate_endpoint(files, endpoint, model, folder, concurrency)
+        results = evaluate_endpoint(files, endpoint, model, folder, concurrency or 8)
         print_evaluations(results, as_json=as_json)
         return
-    if model:
-        raise UserError("--model is the name of a language model at an --endpoint")
+    of_endpoint = {"model": model or None, "out": folder, "concurrency": concurrency}
+    for name, value in of_endpoint.items():
+        if value is not None:
+            raise UserError(f"--{name} is for a language model at an --endpoint")
     if not paths:
         raise UserError("no data files to evaluate on")
     network = possibleworlds.load(run, trust=trust)

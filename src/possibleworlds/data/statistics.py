@@ -26,6 +26,7 @@ FEATURES = (
 )
 SAMPLED_ROWS = (32, 64, 128, 256)
 NEW_VARIABLES = "new variables"
+FIGURES = ("positive_mean", "negative_mean", "chi_squared")
 
 
 class SplitStatistics(NamedTuple):
@@ -100,6 +101,17 @@ class Comparison:
     def degrees_of_freedom(self) -> int:
         """One less than the number of values."""
         return max(0, len(self.positive.keys() | self.negative.keys()) - 1)
+
+    @property
+    def known_figures(self) -> tuple[float | None, float | None, float | None]:
+        """Both means and chi²; None where a class is empty, or chi² has no degree of freedom."""
+        positive, negative = self.means
+        is_comparable = self.positive and self.negative and self.degrees_of_freedom
+        return (
+            positive if self.positive else None,
+            negative if self.negative else None,
+            self.chi_squared if is_comparable else None,
+        )
 
 
 def mean(counts: Counter[int]) -> float:
@@ -196,9 +208,7 @@ def as_json(statistics: FileStatistics) -> dict[str, Any]:
         "features": {
             name: {
                 side: {
-                    "positive_mean": comparison.means[0],
-                    "negative_mean": comparison.means[1],
-                    "chi_squared": comparison.chi_squared,
+                    **dict(zip(FIGURES, comparison.known_figures, strict=True)),
                     "degrees_of_freedom": comparison.degrees_of_freedom,
                 }
                 for side, comparison in sides.items()
@@ -210,7 +220,11 @@ def as_json(statistics: FileStatistics) -> dict[str, Any]:
             for i, right in enumerate(statistics.heuristics_right, 1)
         },
         "truth_table_sampling": [
-            {"sampled_rows": count, "refuted": refuted, "accuracy": accuracy}
+            {
+                "sampled_rows": count,
+                "refuted": refuted if statistics.row_sampling.negative else None,
+                "accuracy": accuracy,
+            }
             for count, refuted, accuracy in statistics.sampling()
         ],
     }

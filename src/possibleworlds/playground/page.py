@@ -28,6 +28,9 @@ CHECKPOINTS = files("possibleworlds") / "checkpoints"
 NETWORKS = ("possibleworldnet", "guidedworldnet")
 WEIGHTS = ("b1", "f.bias", "f.weight", "w1", "w4")
 """The arrays of a network, in the order that the page expects."""
+TITLE = "<title>Does it follow? A playground of possible worlds</title>"
+HEAD_BYTES = 4096
+"""The title is in the first bytes of the page."""
 IMPORT = re.compile(r'^import .*? from "\./(\w+)\.js";\n', re.MULTILINE | re.DOTALL)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
 
@@ -116,6 +119,17 @@ def read_safetensors(content: bytes) -> dict[str, NDArray[np.float32]]:
         numbers = np.frombuffer(content[start + first : start + last], "<f4")
         arrays[name] = numbers.reshape(entry["shape"])
     return arrays
+
+
+def is_playground(path: Path) -> bool:
+    """Whether a file is a page that `save` has written."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return TITLE.encode() in file.read(HEAD_BYTES)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
 
 
 def save(path: Path) -> None:
