@@ -42,9 +42,8 @@ class Bilinear(Model):
 
 def main(rows: int) -> None:
     """Train both networks on the same data, and print their accuracies."""
-    train = pw.generate(rows=rows, seed=0)
-    validate = pw.generate(rows=1000, seed=1)
-    test = pw.generate(rows=1000, operators=(15, 20), seed=2)
+    splits = pw.paper_splits(seed=0, scale=rows / 100_000)  # no formula leaks between them
+    train, validate, test = (splits[name] for name in ("train", "validate", "test_hard"))
     for network in (Bilinear, "treenet"):
         result = pw.train(network, train, validate=validate, epochs=3, seed=0)
         name = network if isinstance(network, str) else network.__name__

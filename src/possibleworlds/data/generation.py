@@ -327,7 +327,8 @@ def generate(
     number of names that formulas are sampled over; a pair may contain fewer, unless
     `exact_variables`. Both `variables` and `operators` take a range or a single number, and default
     to 1 to 10; but `giant` has 26 variables and 40 to 60 operators, and `sat` 20 variables, with
-    `clauses` in its premises.
+    `clauses` in its premises. Pairs of two seeds may share formulas; `paper_splits` has training
+    and test data that do not.
 
     >>> pairs = generate(rows=8, variables=(1, 3), operators=(1, 4), seed=0)
     >>> len(pairs), [pair.label for pair in pairs[:4]]
