@@ -66,7 +66,7 @@ def toy(
     if relevant is None:
         relevant = torch.ones(len(targets), K, dtype=torch.bool)
     torch.manual_seed(1)
-    search(visited, lambda: evaluate, relevant, budgets, share)
+    search(visited, lambda _: evaluate, relevant, budgets, share)
     assert torch.equal(visited.score, evaluate(every, visited.worlds)[0])
     return visited
 
@@ -171,7 +171,7 @@ def test_chains_leave_a_local_minimum_and_restart_everywhere() -> None:
     worlds = torch.ones(1, N, K)
     visited = Visited.start(worlds, evaluate(worlds, worlds)[0], evaluations=N)
     relevant = torch.ones(1, K, dtype=torch.bool)
-    search(visited, lambda: evaluate, relevant, torch.tensor([20_000]))
+    search(visited, lambda _: evaluate, relevant, torch.tensor([20_000]))
     assert visited.refuted.all()
     assert (visited.worlds[0, visited.score[0].argmin()] == -1).all()
 
@@ -203,7 +203,7 @@ def test_a_climb_finds_what_has_no_slope() -> None:
 
     worlds = torch.ones(1, N, n)
     visited = Visited.start(worlds, score_of(*evaluate(worlds, worlds)), evaluations=N)
-    search(visited, lambda: evaluate, torch.ones(1, n, dtype=torch.bool), torch.tensor([16_000]))
+    search(visited, lambda _: evaluate, torch.ones(1, n, dtype=torch.bool), torch.tensor([16_000]))
     assert visited.refuted.all()
     every = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * n)[None]
     assert (score_of(*evaluate(every, every)) < 0).float().mean() < 1e-4
@@ -258,7 +258,7 @@ def test_few_worlds_are_all_evaluated() -> None:
 
     for share in (False, True):
         visited = Visited.start(torch.ones(4, N, K), torch.ones(4, N), evaluations=N)
-        search(visited, lambda: evaluate, relevant, torch.full((4,), 300), share)
+        search(visited, lambda _: evaluate, relevant, torch.full((4,), 300), share)
         assert visited.refuted.tolist() == [True, True, True, False]
         assert torch.equal(visited.worlds[:3, 0], countermodels[:3])
         assert visited.evaluations[3] == N + 256
@@ -378,3 +378,15 @@ def test_w4_is_pruned_for_tabu_search_if_variables_have_components_of_their_own(
     assert torch.equal(depends, torch.eye(26, dtype=torch.bool))
     without_prior = GuidedWorldNet(GuidedWorldNetSettings(size=8, variable_prior=0.0))
     assert torch.equal(without_prior.pruned_parameters.w4, without_prior.w4)
+
+
+@pytest.mark.parametrize(
+    ("premise", "conclusion"),
+    [
+        ("(p -> q) & p & p -> q", "p -> q"),
+        ("(q | q) & p & p -> q", "p -> q"),
+        ("q | (p -> (q -> (p -> q)))", "p -> q"),
+    ],
+)
+def test_few_variables_are_judged_by_the_whole_of_w4(premise: str, conclusion: str) -> None:
+    assert not possibleworlds.load("guidedworldnet").decide(premise, conclusion).entails

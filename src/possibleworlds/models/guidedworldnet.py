@@ -88,12 +88,13 @@ class GuidedWorldNet(PossibleWorldNet):
 
     @property
     def pruned_parameters(self) -> Parameters:
-        """The parameters of sat3 and of f for tabu search, with W4 pruned.
+        """The parameters of sat3 and of f for chains of tabu search, with W4 pruned.
 
         Each variable depends only on components that matter to it. The small rest of W4, which
         training tolerates, adds up over 20 components and more, so that a search could find worlds
-        in which a variable is both true and false. Gradient steps need that rest: without it, the
-        vector of a variable does not change with the length of its component.
+        in which a variable is both true and false. With few components it does not, and the network
+        judges best as it was trained. Gradient steps need the rest: without it, the vector of a
+        variable does not change with the length of its component.
         """
         parameters = self.parameters_of_sat3
         if not self.settings.variable_prior:
@@ -145,16 +146,19 @@ class GuidedWorldNet(PossibleWorldNet):
             steps = min(steps, options.budget // n - 1)
             budgets = torch.full_like(batch.left, options.budget)
         worlds = self.round_worlds(self.search(batch, worlds, steps, relevant))
+        few = tabu.has_few_worlds(relevant, budgets - n * (1 + steps))[:, None]
+        whole = tabu.score_of(*self.sides(batch, worlds))
         score = tabu.score_of(*self.sides(batch, worlds, self.pruned_parameters))
+        score = torch.where(few, whole, score)
         visited = tabu.Visited.start(worlds, score, evaluations=n * (1 + steps))
         evaluator = partial(self.evaluator, batch)
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
         return Imagined(visited.worlds, visited.score, visited.evaluations, best_alone=True)
 
-    def evaluator(self, batch: Batch) -> tabu.Evaluate:
+    def evaluator(self, batch: Batch, is_pruned: bool) -> tabu.Evaluate:
         """Return a function that evaluates pairs in worlds, and orders their nodes only once."""
         part, part_rows = batch, torch.arange(len(batch.left))
-        parameters = self.parameters_of_sat3 if self.training else self.pruned_parameters
+        parameters = self.pruned_parameters if is_pruned else self.parameters_of_sat3
 
         def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
             nonlocal part, part_rows
@@ -189,7 +193,7 @@ class GuidedWorldNet(PossibleWorldNet):
         score = tabu.score_of(*self.sides(batch, worlds))
         visited = tabu.Visited.start(worlds, score, evaluations=0)
         relevant = tabu.relevant_components(self.w4, batch.variables.to(self.w4))
-        tabu.walk(visited, partial(self.evaluator, batch), relevant, moves)
+        tabu.walk(visited, partial(self.evaluator, batch, False), relevant, moves)
         return visited.worlds
 
     def sides(

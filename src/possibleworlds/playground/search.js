@@ -5,7 +5,7 @@
 
 import { conjunction } from "./argument.js";
 import { balanced, bySides, compile, Evaluator, LETTERS, logProbability, readLetter, roundWorlds } from "./network.js";
-import { pruned, relevantComponents, walkers } from "./tabu.js";
+import { hasFewWorlds, pruned, relevantComponents, walkers } from "./tabu.js";
 import { bitAt, judgeRows } from "./truth.js";
 
 const MAX_PARTS = 400; // so that a step takes a fraction of a second
@@ -68,11 +68,13 @@ export class Search {
     this.random = new Contestant(argument, networks.possibleworldnet, pair);
     const { guidedworldnet } = networks;
     const shaped = compile(...sides, balanced);
-    this.guided = new Contestant(argument, pruned(guidedworldnet), shaped, pair, bySides);
-    this.gradient = new Evaluator(guidedworldnet, shaped); // needs what is pruned
     const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
+    const components = relevantComponents(guidedworldnet, letters);
     const budget = guidedworldnet.search_evaluations * letters.length;
-    this.chains = walkers(this.guided.evaluator, relevantComponents(guidedworldnet, letters), n, budget);
+    const network = hasFewWorlds(components, budget) ? guidedworldnet : pruned(guidedworldnet);
+    this.guided = new Contestant(argument, network, shaped, pair, bySides);
+    this.gradient = new Evaluator(guidedworldnet, shaped); // needs what is pruned
+    this.chains = walkers(this.guided.evaluator, components, n, budget);
     this.descent = guidedworldnet.descent_steps;
     this.moves = this.chains.most;
     this.budget = this.evaluations(this.descent + this.moves);
