@@ -28,7 +28,7 @@ CHECKPOINTS = files("possibleworlds") / "checkpoints"
 NETWORKS = ("possibleworldnet", "guidedworldnet")
 WEIGHTS = ("b1", "f.bias", "f.weight", "w1", "w4")
 """The arrays of a network, in the order that the page expects."""
-TITLE = "<title>Does it follow? A playground of possible worlds</title>"
+PAGE_TITLE = "<title>Does it follow? A playground of possible worlds</title>"
 HEAD_BYTES = 4096
 """The title is in the first bytes of the page."""
 IMPORT = re.compile(r'^import .*? from "\./(\w+)\.js";\n', re.MULTILINE | re.DOTALL)
@@ -127,7 +127,7 @@ def is_playground(path: Path) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            return TITLE.encode() in file.read(HEAD_BYTES)
+            return PAGE_TITLE.encode() in file.read(HEAD_BYTES)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
 
