@@ -22,9 +22,7 @@ export const pruned = (network) => ({
   }),
 });
 
-// Whether all worlds of a pair fit into a budget.
-export const hasFewWorlds = (components, budget) => 2 ** components.length <= budget;
-
+export const hasFewWorlds = (components, budget) => 2 ** components.length <= budget; // so that all fit into it
 // What moves through the worlds of a pair within a budget: all of them if they fit, and chains otherwise.
 export const walkers = (evaluator, components, n, budget) =>
   (hasFewWorlds(components, budget) ? new Corners(evaluator, components) : new Chains(evaluator, components, n, budget));
