@@ -72,7 +72,7 @@ ROWS = {
     "treelstm": Row("treelstm", 240),
     "treenet-100": Row("treenet", 100, TREENET),
     "treenet": Row("treenet", 400, TREENET),
-    "lstm": Row("lstm", 40),
+    "lstm": Row("lstm", 160),
     "topdownnet": Row("topdownnet", 40),
     "convnet": Row("convnet", 30),
     "graphnet": Row("graphnet", 25),
