@@ -235,7 +235,7 @@ def test_a_world_is_read_as_an_assignment_by_the_networks_own_judgement() -> Non
     rows = [(v, v + "~", 0) for v in letters] + [(v + "~", v, 0) for v in letters]
     worlds = model.round_worlds(model.draw_worlds(1, 7))
     everywhere = worlds.expand(len(rows), -1, -1)
-    a, b = model.sides(whole(Pairs.of(rows)), everywhere, model.pruned_parameters)
+    a, b = model.sides(whole(Pairs.of(rows)), everywhere)
     z = a + b
     true = (z[:26] < z[26:]).T
     assert torch.equal(model.assignments(worlds[0]), true)

@@ -88,13 +88,12 @@ class GuidedWorldNet(PossibleWorldNet):
 
     @property
     def pruned_parameters(self) -> Parameters:
-        """The parameters of sat3 and of f for chains of tabu search, with W4 pruned.
+        """The parameters of sat3 and of f where worlds are guided, with W4 pruned.
 
-        Each variable depends only on components that matter to it. The small rest of W4, which
-        training tolerates, adds up over 20 components and more, so that a search could find worlds
-        in which a variable is both true and false. With few components it does not, and the network
-        judges best as it was trained. Gradient steps need the rest: without it, the vector of a
-        variable does not change with the length of its component.
+        Each variable depends only on components that matter to it. The small rest of W4, if it were
+        used, would add up over 20 components and more, so that a search could find worlds in which
+        a variable is both true and false. Only gradient steps need the rest: without it, the vector
+        of a variable does not change with the length of its component.
         """
         parameters = self.parameters_of_sat3
         if not self.settings.variable_prior:
@@ -146,19 +145,16 @@ class GuidedWorldNet(PossibleWorldNet):
             steps = min(steps, options.budget // n - 1)
             budgets = torch.full_like(batch.left, options.budget)
         worlds = self.round_worlds(self.search(batch, worlds, steps, relevant))
-        few = tabu.has_few_worlds(relevant, budgets - n * (1 + steps))[:, None]
-        whole = tabu.score_of(*self.sides(batch, worlds))
-        score = tabu.score_of(*self.sides(batch, worlds, self.pruned_parameters))
-        score = torch.where(few, whole, score)
+        score = tabu.score_of(*self.sides(batch, worlds))
         visited = tabu.Visited.start(worlds, score, evaluations=n * (1 + steps))
         evaluator = partial(self.evaluator, batch)
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
         return Imagined(visited.worlds, visited.score, visited.evaluations, best_alone=True)
 
-    def evaluator(self, batch: Batch, is_pruned: bool) -> tabu.Evaluate:
+    def evaluator(self, batch: Batch) -> tabu.Evaluate:
         """Return a function that evaluates pairs in worlds, and orders their nodes only once."""
         part, part_rows = batch, torch.arange(len(batch.left))
-        parameters = self.pruned_parameters if is_pruned else self.parameters_of_sat3
+        parameters = self.pruned_parameters
 
         def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
             nonlocal part, part_rows
@@ -169,7 +165,7 @@ class GuidedWorldNet(PossibleWorldNet):
         return evaluate
 
     def assignments(self, worlds: Tensor) -> Tensor:
-        """Convert worlds (..., k) to truth assignments (..., 26), as tabu search reads them."""
+        """Convert worlds (..., k) to truth assignments (..., 26), as a search reads them."""
         return self.read_variables(worlds, self.pruned_parameters.w4)
 
     def draw_search(self) -> tuple[int, int]:
@@ -193,14 +189,14 @@ class GuidedWorldNet(PossibleWorldNet):
         score = tabu.score_of(*self.sides(batch, worlds))
         visited = tabu.Visited.start(worlds, score, evaluations=0)
         relevant = tabu.relevant_components(self.w4, batch.variables.to(self.w4))
-        tabu.walk(visited, partial(self.evaluator, batch, False), relevant, moves)
+        tabu.walk(visited, partial(self.evaluator, batch), relevant, moves)
         return visited.worlds
 
     def sides(
         self, batch: Batch, worlds: Tensor, parameters: Parameters | None = None
     ) -> tuple[Tensor, Tensor]:
         """Compute the terms of A and of B in z, in each pair's own worlds, (pairs, n) each."""
-        parameters = parameters or self.parameters_of_sat3
+        parameters = parameters or self.pruned_parameters
         as_left, as_right = scores(batch, worlds, parameters, self.workspace, private=True)
         return as_left[0::2], as_right[1::2]
 

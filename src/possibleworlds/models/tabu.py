@@ -251,11 +251,6 @@ def take(worlds: Tensor, chosen: Tensor) -> Tensor:
     return worlds.gather(2, chosen[..., None].expand(-1, -1, -1, worlds.shape[3]))[:, :, 0]
 
 
-def has_few_worlds(relevant: Tensor, budgets: Tensor) -> Tensor:
-    """Compute a mask of the pairs whose worlds all fit into their budgets, (pairs,)."""
-    return 2.0 ** relevant.sum(1) <= budgets
-
-
 def groups(
     visited: Visited, relevant: Tensor, budgets: Tensor | None = None
 ) -> Iterator[Chains | Corners]:
@@ -265,7 +260,7 @@ def groups(
     """
     seed, counts = int(torch.randint(1 << 31, ())), relevant.sum(1)
     left = torch.zeros_like(counts) if budgets is None else budgets - visited.evaluations
-    fits = has_few_worlds(relevant, left)
+    fits = 2.0**counts <= left
     for count in counts.unique():
         of_count = counts == count
         if (of_count & fits).any():
@@ -284,20 +279,16 @@ def walk(visited: Visited, evaluator: Callable[[], Evaluate], relevant: Tensor, 
 
 def search(
     visited: Visited,
-    evaluator: Callable[[bool], Evaluate],
+    evaluator: Callable[[], Evaluate],
     relevant: Tensor,
     budgets: Tensor,
     share: bool = False,
 ) -> None:
     """Search for better worlds of each pair until it is refuted or its budget, (pairs,), is spent.
 
-    `evaluator` is told whether it is for chains.
-
     With `share`, all pairs share their budgets: the other pairs may use what refuted ones leave.
     """
-    parts = [
-        (part, evaluator(isinstance(part, Chains))) for part in groups(visited, relevant, budgets)
-    ]
+    parts = [(part, evaluator()) for part in groups(visited, relevant, budgets)]
     costs, last = torch.zeros_like(budgets), torch.full_like(budgets, torch.iinfo(torch.long).max)
     for part, _ in parts:
         costs[part.rows] = part.cost
