@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import product
 from operator import and_, or_
 from random import Random
 
@@ -16,7 +17,8 @@ from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic import Formula
 from possibleworlds.logic.alphabet import LETTERS
-from possibleworlds.models import Options
+from possibleworlds.logic.truth import evaluate_bits
+from possibleworlds.models import Batch, Options
 from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetSettings
 from possibleworlds.models.tabu import (
     Chains,
@@ -66,7 +68,7 @@ def toy(
     if relevant is None:
         relevant = torch.ones(len(targets), K, dtype=torch.bool)
     torch.manual_seed(1)
-    search(visited, lambda _: evaluate, relevant, budgets, share)
+    search(visited, lambda: evaluate, relevant, budgets, share)
     assert torch.equal(visited.score, evaluate(every, visited.worlds)[0])
     return visited
 
@@ -102,12 +104,12 @@ def test_what_refuted_pairs_leave_goes_to_the_others() -> None:
     shared = toy(targets(6), lowest, torch.full((6,), 300), share=True)
     assert shared.refuted.tolist() == [True] * 5 + [False]
     assert 1800 - K < int(shared.evaluations.sum()) <= 1800
-    assert int(shared.evaluations[5]) > 900
+    assert int(shared.evaluations[5]) > 800
 
 
 def test_a_move_is_the_best_that_is_not_tabu_as_found_by_trying_all() -> None:
     """One chain and the climb, against a plain loop with the same random numbers."""
-    random = Random(5)
+    random = Random(6)
     terms: dict[tuple[float, ...], tuple[float, float]] = {}
 
     def plain(world: Sequence[float]) -> tuple[float, float]:
@@ -133,30 +135,40 @@ def test_a_move_is_the_best_that_is_not_tabu_as_found_by_trying_all() -> None:
     world, until, best = [1.0] * k, dict.fromkeys(relevant, 0), score([1.0] * k)
     climber, highest, climbs = world, 0, 0
     drawn = torch.Generator().manual_seed(4)
-    for move in range(8):  # there is no restart before
-        if move:  # every second turn is for the climb
+    move = 0
+    for turn in "mcmr" * 4:  # a move, a climb, random worlds; 8 moves without a restart
+        if turn == "c":
             i = relevant[int(7 * torch.rand(1, generator=drawn))]
             u = torch.rand((), generator=drawn).item()
-            chains.move(torch.tensor([True]), evaluate)
-            tried = flips(flips(climber)[i])
-            signs = [[plain(flip)[side] < 0 for flip in tried.values()] for side in (0, 1)]
+            tried = [*flips(flips(climber)[i]).values()]
+            signs = [[plain(flip)[side] < 0 for flip in tried] for side in (0, 1)]
             sensitivity = sum(min(sum(side), 7 - sum(side)) for side in signs)
             if sensitivity >= highest or u < 0.1:
                 climber, highest, climbs = flips(climber)[i], sensitivity, climbs + 1
-            best = min(best, *map(score, tried.values()))
-            assert chains.climber[0, 0].tolist() == climber
-            assert chains.worlds[0, 0].tolist() == world
-            assert visited.score.item() == pytest.approx(best)
-        u = torch.rand(1, generator=drawn).item()
+        elif turn == "m":
+            u = torch.rand(1, generator=drawn).item()
+            tried = [*flips(world).values()]
+            allowed = {i: flip for i, flip in flips(world).items() if until[i] <= move}
+            chosen = min(allowed, key=lambda i: score(allowed[i]))
+            world, until[chosen] = allowed[chosen], move + 1 + len(relevant) // 5 + int(5 * u)
+            move += 1
+        else:
+            uniform = torch.rand(7, k, generator=drawn).tolist()
+            tried = [
+                [
+                    (-1.0 if u < 0.5 else 1.0) if i in relevant else world[i]
+                    for i, u in enumerate(one)
+                ]
+                for one in uniform
+            ]
         chains.move(torch.tensor([True]), evaluate)
-        best = min(best, *map(score, flips(world).values()))
-        allowed = {i: flip for i, flip in flips(world).items() if until[i] <= move}
-        chosen = min(allowed, key=lambda i: score(allowed[i]))
-        world, until[chosen] = allowed[chosen], move + 1 + len(relevant) // 5 + int(5 * u)
+        best = min(best, *map(score, tried))
+        assert chains.climber[0, 0].tolist() == climber
         assert chains.worlds[0, 0].tolist() == world
         assert visited.score.item() == pytest.approx(best)
-    assert 0 < climbs < 7
-    chains.move(torch.tensor([True]), evaluate)
+    assert move == 8
+    assert 0 < climbs < 4
+    assert chains.restarts == 0
     chains.move(torch.tensor([True]), evaluate)
     assert chains.restarts == 1
 
@@ -171,7 +183,7 @@ def test_chains_leave_a_local_minimum_and_restart_everywhere() -> None:
     worlds = torch.ones(1, N, K)
     visited = Visited.start(worlds, evaluate(worlds, worlds)[0], evaluations=N)
     relevant = torch.ones(1, K, dtype=torch.bool)
-    search(visited, lambda _: evaluate, relevant, torch.tensor([20_000]))
+    search(visited, lambda: evaluate, relevant, torch.tensor([20_000]))
     assert visited.refuted.all()
     assert (visited.worlds[0, visited.score[0].argmin()] == -1).all()
 
@@ -181,10 +193,10 @@ def test_walks_have_the_same_number_of_moves_for_all_pairs() -> None:
     lowest, worlds = torch.tensor([-0.5, -0.5]), torch.ones(2, N, K)
     evaluate = distance(-torch.ones(2, K), lowest)
     visited = Visited.start(worlds, evaluate(torch.arange(2), worlds)[0], evaluations=0)
-    walk(visited, lambda: evaluate, relevant, moves=4)
-    assert visited.evaluations.tolist() == [4 * 3 * 2, 4 * 1 * 12]
+    walk(visited, lambda: evaluate, relevant, moves=3)  # two of them of the chain
+    assert visited.evaluations.tolist() == [3 * 3 * 2, 3 * 1 * 12]
     assert (worlds == 1).all()
-    assert visited.score[:, 0].tolist() == [9.5, 8.5]
+    assert visited.score[:, 0].tolist() == [9.5, 9.5]
 
 
 def test_a_climb_finds_what_has_no_slope() -> None:
@@ -203,7 +215,7 @@ def test_a_climb_finds_what_has_no_slope() -> None:
 
     worlds = torch.ones(1, N, n)
     visited = Visited.start(worlds, score_of(*evaluate(worlds, worlds)), evaluations=N)
-    search(visited, lambda _: evaluate, torch.ones(1, n, dtype=torch.bool), torch.tensor([16_000]))
+    search(visited, lambda: evaluate, torch.ones(1, n, dtype=torch.bool), torch.tensor([16_000]))
     assert visited.refuted.all()
     every = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * n)[None]
     assert (score_of(*evaluate(every, every)) < 0).float().mean() < 1e-4
@@ -258,7 +270,7 @@ def test_few_worlds_are_all_evaluated() -> None:
 
     for share in (False, True):
         visited = Visited.start(torch.ones(4, N, K), torch.ones(4, N), evaluations=N)
-        search(visited, lambda _: evaluate, relevant, torch.full((4,), 300), share)
+        search(visited, lambda: evaluate, relevant, torch.full((4,), 300), share)
         assert visited.refuted.tolist() == [True, True, True, False]
         assert torch.equal(visited.worlds[:3, 0], countermodels[:3])
         assert visited.evaluations[3] == N + 256
@@ -380,13 +392,37 @@ def test_w4_is_pruned_for_tabu_search_if_variables_have_components_of_their_own(
     assert torch.equal(without_prior.pruned_parameters.w4, without_prior.w4)
 
 
-@pytest.mark.parametrize(
-    ("premise", "conclusion"),
-    [
-        ("(p -> q) & p & p -> q", "p -> q"),
-        ("(q | q) & p & p -> q", "p -> q"),
-        ("q | (p -> (q -> (p -> q)))", "p -> q"),
-    ],
-)
-def test_few_variables_are_judged_by_the_whole_of_w4(premise: str, conclusion: str) -> None:
-    assert not possibleworlds.load("guidedworldnet").decide(premise, conclusion).entails
+def formulas_of(variables: str, operators: int) -> list[str]:
+    """List all formulas with up to so many operators."""
+    by_size = [[*variables]]
+    for size in range(1, operators + 1):
+        negations = [formula + "~" for formula in by_size[-1]]
+        splits = [(by_size[left], by_size[size - 1 - left]) for left in range(size)]
+        pairs = [pair for split in splits for pair in product(*split)]
+        by_size.append([*negations, *(a + b + op for a, b in pairs for op in "&|>")])
+    return [formula for formulas in by_size for formula in formulas]
+
+
+@torch.no_grad()
+def test_every_small_formula_is_judged_right_in_every_world() -> None:
+    model = possibleworlds.load("guidedworldnet").model.eval()
+    assert isinstance(model, GuidedWorldNet)
+    rpns = formulas_of("pq", 3)
+    assert len(rpns) == 2 + 14 + 182 + 2954
+    worlds = torch.ones(4, 26)
+    at = [LETTERS.index(v) for v in "pq"]
+    worlds[:, at] = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    read = model.assignments(worlds)[:, at]
+    columns = {
+        v: int((values << torch.arange(4)).sum())
+        for v, values in zip("pq", read.T.long(), strict=True)
+    }
+    truth = torch.tensor(
+        [[evaluate_bits(rpn, columns, 15) >> i & 1 for i in range(4)] for rpn in rpns]
+    ).bool()
+    pairs = Pairs.of([(rpn, rpn, 1) for rpn in rpns])
+    batch = Batch.of(Dataset(pairs).forest, pairs.left, pairs.right)
+    for each in (batch, batch.balanced):
+        a, b = model.sides(each, worlds.expand(len(rpns), -1, -1).contiguous())
+        assert torch.equal(a < 0, truth)
+        assert torch.equal(b < 0, ~truth)

@@ -66,16 +66,16 @@ for (const { rpn, balanced: expected } of golden.balanced) {
 
 for (const [name, { worlds, n, rows }] of Object.entries(golden.networks)) {
   const network = readNetwork(networks[name]);
-  const reads = name === "guidedworldnet" ? pruned(network) : network;
+  const read = name === "guidedworldnet" ? pruned(network) : network;
   for (const { a, b, letters, steps } of rows) {
     const pair = compile(parse(a), parse(b));
-    const evaluator = new Evaluator(network, pair);
+    const [gradient, evaluator] = [new Evaluator(network, pair), new Evaluator(read, pair)];
     const title = `${name}: ${a} |= ${b}`;
     const own = variablesOf(parse(a), parse(b)); // rewriting true and false may add another
     same(title, Object.fromEntries([...pair.letters].filter(([variable]) => own.includes(variable))), letters);
     let [moved, done] = [Float64Array.from(worlds), 0];
     for (const [count, expected] of Object.entries(steps)) {
-      for (; done < Number(count); done++) moved = evaluator.step(moved);
+      for (; done < Number(count); done++) moved = gradient.step(moved);
       counts.worlds += n;
       near(`${title} after ${count} steps`, [...moved], expected.worlds, 1e-4, "worlds");
       const z = evaluator.scores(moved);
@@ -83,8 +83,8 @@ for (const [name, { worlds, n, rows }] of Object.entries(golden.networks)) {
       near(`${title}, z after ${count} steps`, [...z], expected.z, 1e-4, "z");
       near(`${title}, log P after ${count} steps`, [logProbability(z)], [expected.log_p], 1e-4, "log_p");
       const rounded = roundWorlds(moved, network);
-      const read = Array.from({ length: 26 }, (_, letter) => readLetter(reads, rounded, letter));
-      const byWorld = Array.from({ length: n }, (_, i) => read.map((values) => values[i]));
+      const letterwise = Array.from({ length: 26 }, (_, letter) => readLetter(read, rounded, letter));
+      const byWorld = Array.from({ length: n }, (_, i) => letterwise.map((values) => values[i]));
       same(`${title}, worlds read after ${count} steps`, byWorld.flat(), expected.read);
     }
   }
@@ -97,7 +97,7 @@ Object.assign(both.guidedworldnet, { search_evaluations });
 const { k, descent_steps: descent } = both.guidedworldnet;
 const n = drawn.length / k;
 for (const { a, b, numbers, evaluations, world, z, p } of searched) {
-  // The numbers of the chains, or of proposals; then those of a restart, or whether to leave.
+  // The numbers of the chains, or of proposals; those of a restart, or whether to leave; random worlds.
   const draw = (step, count) => {
     const own = Float64Array.from({ length: count }, (_, i) => numbers[step - descent - 1]?.[i] ?? 0.5);
     if (!step) own.set(drawn, count - drawn.length);

@@ -189,7 +189,7 @@ def searched(rng: random.Random) -> dict[str, Any]:
             uniform = torch.rand(shape, generator=chains.random).double()
             m, k = chains.worlds.shape[1:]
             if len(kept) < chains.turns:
-                kept.append({1: [0.5] * m, 2: [0.5] * m * k})
+                kept.append({1: [0.5] * m, 2: [0.5] * m * k, 3: []})
             kept[-1][len(shape) or 2] = uniform.flatten().tolist()
             return uniform
 
@@ -203,7 +203,7 @@ def searched(rng: random.Random) -> dict[str, Any]:
             {
                 "a": a,
                 "b": b,
-                "numbers": [[*turn[1], *turn[2]] for turn in turns],
+                "numbers": [[*turn[1], *turn[2], *turn[3]] for turn in turns],
                 "evaluations": int(imagined.evaluations[0]),
                 "world": imagined.worlds[0, imagined.z[0].argmin()].tolist(),
                 "z": float(imagined.z.amin()),

@@ -41,7 +41,7 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
 
     worlds: int = 64
     # of tabu search, for each variable of a pair; 0 for gradient steps alone
-    search_evaluations: int = 1500
+    search_evaluations: int = 2000
     descent_steps: int = 4  # of the gradient, before tabu search
     steps: int = 24  # T, of the gradient alone
     step_length: float = 0.5

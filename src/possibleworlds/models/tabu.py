@@ -6,10 +6,12 @@
   falling back into it.
 - Only components that matter to the variables of the pair, by the network's W4, are flipped or
   drawn; the others stay as they were at first, since varying them can only cause errors.
-- Every second turn, chains rest, and another world climbs: it goes where A and B are as sensitive
+- One turn in four, chains rest, and another world climbs: it goes where A and B are as sensitive
   as possible, that is, where as many flips as possible change whether the network takes them to be
   true. It needs no slope of the score. In circuits, for example, the score is flat almost
   everywhere, and two of them differ only where a change deep inside reaches the root.
+- Another turn in four evaluates random worlds, for pairs with many countermodels to none of
+  which the score or the sensitivity leads.
 - Chains restart after 1, 1, 2, 1, 1, 2, 4 ... times as many moves as there are components (Luby et
   al. 1993), each from a random world with a different fraction of positive components.
 - If all worlds that differ in components that matter fit into the budget, as with few variables,
@@ -31,8 +33,10 @@ GOLDEN_RATIO = 0.6180339887
 SHORTEST_WALK = 8
 TENURES = 5
 """A flipped component is tabu for a fifth of the components, and 0 to 4 moves more."""
+RANDOM_EVERY = 4
+"""One in so many turns is for random worlds."""
 CLIMB_EVERY = 2
-"""One in so many turns is for the climb."""
+"""One in so many turns is for the climb, unless it is for random worlds."""
 LEAVE = 0.1
 """The probability that the climb goes on to a less sensitive world."""
 BLOCK = 64
@@ -156,26 +160,37 @@ class Chains:
         self.tabu_until.zero_()
 
     def move(self, is_open: Tensor, evaluate: Evaluate) -> None:
-        """Take a turn for the open pairs, a mask (pairs,): of the chains, or of the climb."""
+        """Take a turn for the open pairs, a mask (pairs,)."""
         pairs = is_open[self.rows].nonzero()[:, 0]
         if not len(pairs):
             return
         self.turns += 1
-        is_climb = self.turns % CLIMB_EVERY == 0
-        if not is_climb and self.moves == self.next_restart:
-            self.restart()
-        rows = self.rows[pairs]
-        worlds = self.proposals(pairs) if is_climb else self.worlds[pairs]  # (pairs, m, k)
-        flips = self.flips(pairs, worlds)
-        a, b = (term.view(flips.shape[:3]) for term in evaluate(rows, flips.flatten(1, 2)))
-        score = score_of(a, b)
-        best = score.argmin(2, keepdim=True)
-        self.visited.keep(rows, score.gather(2, best)[..., 0], take(flips, best))
-        if is_climb:
-            self.climb(pairs, worlds, sensitivity(a) + sensitivity(b))
+        if self.turns % RANDOM_EVERY == 0:
+            self.evaluate(pairs, self.random_worlds(pairs), evaluate)
+        elif self.turns % CLIMB_EVERY == 0:
+            proposals = self.proposals(pairs)
+            a, b = self.evaluate(pairs, self.flips(pairs, proposals), evaluate)
+            self.climb(pairs, proposals, sensitivity(a) + sensitivity(b))
         else:
-            self.make_flips(pairs, flips, score)
+            if self.moves == self.next_restart:
+                self.restart()
+            flips = self.flips(pairs, self.worlds[pairs])
+            self.make_flips(pairs, flips, score_of(*self.evaluate(pairs, flips, evaluate)))
+
+    def evaluate(self, pairs: Tensor, worlds: Tensor, evaluate: Evaluate) -> tuple[Tensor, Tensor]:
+        """Compute both terms in worlds (pairs, m, c, k), and keep the best of each chain."""
+        rows = self.rows[pairs]
+        a, b = (term.view(worlds.shape[:3]) for term in evaluate(rows, worlds.flatten(1, 2)))
+        score, best = score_of(a, b).min(2, keepdim=True)
+        self.visited.keep(rows, score[..., 0], take(worlds, best))
         self.visited.evaluations[rows] += self.cost
+        return a, b
+
+    def random_worlds(self, pairs: Tensor) -> Tensor:
+        """Draw as many worlds as there are flips, the same ones for all pairs, (pairs, m, c, k)."""
+        c, k = self.components.shape[2], self.worlds.shape[2]
+        drawn = 1 - 2 * (self.draw(self.m, c, k) < 0.5).to(self.worlds)
+        return torch.where(self.is_relevant[pairs][:, None], drawn, self.worlds[pairs][:, :, None])
 
     def flips(self, pairs: Tensor, worlds: Tensor) -> Tensor:
         """List all flips of one component of worlds (pairs, m, k), (pairs, m, c, k)."""

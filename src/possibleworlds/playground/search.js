@@ -5,7 +5,7 @@
 
 import { conjunction } from "./argument.js";
 import { balanced, bySides, compile, Evaluator, LETTERS, logProbability, readLetter, roundWorlds } from "./network.js";
-import { hasFewWorlds, pruned, relevantComponents, walkers } from "./tabu.js";
+import { pruned, relevantComponents, walkers } from "./tabu.js";
 import { bitAt, judgeRows } from "./truth.js";
 
 const MAX_PARTS = 400; // so that a step takes a fraction of a second
@@ -71,8 +71,7 @@ export class Search {
     const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
     const components = relevantComponents(guidedworldnet, letters);
     const budget = guidedworldnet.search_evaluations * letters.length;
-    const network = hasFewWorlds(components, budget) ? guidedworldnet : pruned(guidedworldnet);
-    this.guided = new Contestant(argument, network, shaped, pair, bySides);
+    this.guided = new Contestant(argument, pruned(guidedworldnet), shaped, pair, bySides);
     this.gradient = new Evaluator(guidedworldnet, shaped); // needs what is pruned
     this.chains = walkers(this.guided.evaluator, components, n, budget);
     this.descent = guidedworldnet.descent_steps;
@@ -112,7 +111,7 @@ export class Search {
     const alike = () => drawn.map((x, at) => (chains.components.includes(at % k) ? x : drawn[at % k]));
     if (!isMove) return guided.add(step ? this.gradient.step(guided.worlds.at(-1), chains.components) : alike());
     if (step === this.descent + 1) chains.start(roundWorlds(guided.worlds.at(-1), guided.network), guided.scores.at(-1));
-    const { worlds, scores, flipped } = chains.move(numbers);
+    const { worlds, scores, flipped } = chains.move(numbers, drawn);
     return guided.add(worlds, scores, flipped);
   }
 

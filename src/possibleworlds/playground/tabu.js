@@ -1,6 +1,6 @@
 // Tabu search for a world with a negative score, as possibleworlds/models/tabu.py has it.
 
-const [GOLDEN_RATIO, SHORTEST_WALK, TENURES, CLIMB_EVERY, LEAVE, AT_ONCE] = [0.6180339887, 8, 5, 2, 0.1, 64];
+const [GOLDEN_RATIO, SHORTEST_WALK, TENURES, LEAVE, AT_ONCE, RANDOM_EVERY, CLIMB_EVERY] = [0.6180339887, 8, 5, 0.1, 64, 4, 2];
 
 // The i-th number of Luby's sequence 1, 1, 2, 1, 1, 2, 4, ..., from i = 1.
 export const luby = (i) => (i & (i + 1) ? luby(i + 1 - (1 << (31 - Math.clz32(i)))) : (i + 1) / 2);
@@ -22,10 +22,9 @@ export const pruned = (network) => ({
   }),
 });
 
-export const hasFewWorlds = (components, budget) => 2 ** components.length <= budget; // so that all fit into it
 // What moves through the worlds of a pair within a budget: all of them if they fit, and chains otherwise.
 export const walkers = (evaluator, components, n, budget) =>
-  (hasFewWorlds(components, budget) ? new Corners(evaluator, components) : new Chains(evaluator, components, n, budget));
+  (2 ** components.length <= budget ? new Corners(evaluator, components) : new Chains(evaluator, components, n, budget));
 
 // All worlds that differ in components that matter, a block at a time.
 class Corners {
@@ -41,8 +40,7 @@ class Corners {
   }
 
   move() {
-    const { evaluator, components, cost, first, world } = this;
-    const { k } = evaluator.network;
+    const { evaluator, evaluator: { network: { k } }, components, cost, first, world } = this;
     const worlds = new Float64Array(cost * k);
     for (let i = 0; i < cost; i++) {
       worlds.set(world, i * k);
@@ -54,7 +52,7 @@ class Corners {
 }
 
 // Some chains of worlds that start from the best; a move tries every flip of each and makes the best.
-// Every second turn, another world climbs to where as many flips as possible change A or B instead.
+// In other turns, another world climbs to where as many flips as possible change A or B, or worlds are random.
 class Chains {
   constructor(evaluator, components, n, budget) {
     const count = Math.max(1, Math.round(n / components.length));
@@ -85,10 +83,14 @@ class Chains {
   }
 
   // Take a turn; give the worlds tried, their scores, and which component was flipped for good.
-  move(numbers) {
-    const { k } = this.evaluator.network;
-    const tried = { worlds: new Float64Array(this.cost * k), scores: new Float64Array(this.cost), flipped: [] };
+  move(numbers, drawn) {
+    const { evaluator, evaluator: { network: { k } }, components, cost } = this;
     this.turns += 1;
+    if (this.turns % RANDOM_EVERY === 0) {
+      const worlds = drawn.map((x, at) => (!components.includes(at % k) ? this.worlds[0][at % k] : x < 0 ? -1 : 1));
+      return { worlds, scores: evaluator.scores(worlds), flipped: [] };
+    }
+    const tried = { worlds: new Float64Array(cost * k), scores: new Float64Array(cost), flipped: [] };
     if (this.turns % CLIMB_EVERY === 0) this.climb(numbers, tried);
     else this.makeFlips(numbers, tried);
     return tried;
