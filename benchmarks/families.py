@@ -7,7 +7,7 @@ guided worlds on them.
 
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from itertools import pairwise
+from itertools import combinations, pairwise
 from operator import and_, or_
 from random import Random
 
@@ -248,6 +248,48 @@ def single_premise(n: int, random: Random) -> tuple[Formula, Formula]:
     return v[0], parts[0] | v[0] if random.random() < 0.5 else parts[0]
 
 
+def tree_over(random: Random, parts: list[Formula]) -> Formula:
+    """Join formulas, in this order, by random operators and some negations."""
+    if len(parts) == 1:
+        return parts[0]
+    cut = random.randrange(1, len(parts))
+    a, b = tree_over(random, parts[:cut]), tree_over(random, parts[cut:])
+    joined = random.choice([a & b, a | b, a >> b])
+    return ~joined if random.random() < 0.15 else joined
+
+
+def one_symbol(leaves: int, n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a formula, and the same with another operator or variable in one place."""
+    v = variables(random, n)
+    chosen = v if leaves == n else [random.choice(v) for _ in range(leaves)]
+    formula = tree_over(random, [literal(random, x) for x in chosen])
+    rpn = list(formula.rpn)
+    at = random.choice([i for i, symbol in enumerate(rpn) if symbol != "~"])
+    symbols = ["&", "|", ">"] if rpn[at] in "&|>" else [x.rpn[0] for x in v]
+    rpn[at] = random.choice([symbol for symbol in symbols if symbol != rpn[at]])
+    return formula, Formula(tuple(rpn))
+
+
+def consequences(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw facts and disjunctions of two of them, of which one may be denied instead."""
+    v = variables(random, n)
+    parts = [a | b for a, b in combinations(v, 2)]
+    if random.random() < 0.5:
+        parts[0] = ~(v[0] & v[1])
+    return all_of(v), all_of(random.sample(parts, len(parts)))
+
+
+def if_then_else(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a nest of if-then-else that is true in one row alone, and a literal."""
+    v = variables(random, n)
+    formula = literal(random, v[0])
+    for x in v[1:]:
+        never = x & ~x
+        choices = [(x & formula) | (~x & never), (x >> never) & (~x >> formula)]
+        formula = random.choice(choices)
+    return formula, literal(random, random.choice(v))
+
+
 FAMILIES: dict[str, Family] = {
     "chain of 15 implications": partial(implications, 16),
     "chain of 25 implications": partial(implications, 26),
@@ -270,6 +312,10 @@ FAMILIES: dict[str, Family] = {
     "a formula of 2 variables 32 times": partial(repeated, 32),
     "implications nested to the left, 20 variables": partial(left_nested, 20),
     "a variable, and a formula of 26 variables": partial(single_premise, 26),
+    "26 variables once each, a symbol changed": partial(one_symbol, 26, 26),
+    "20 variables, 40 places, a symbol changed": partial(one_symbol, 40, 20),
+    "20 facts and 190 consequences": partial(consequences, 20),
+    "if-then-else nested 20 deep": partial(if_then_else, 20),
 }
 
 
