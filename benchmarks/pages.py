@@ -9,9 +9,17 @@ FIGURES = DOCS / "figures"
 
 
 def commit() -> str:
-    """Describe the commit of the working tree."""
-    command = ["git", "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, cwd=DOCS).stdout.strip()
+    """Describe the commit of the working tree: dirty if the code differs, not if only results do."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=DOCS).stdout.strip()
+
+    code = [
+        f":/{path}" for path in ("src/*.py", "src/*.c", "src/*.h", "src/*.inc", "benchmarks/*.py")
+    ]
+    is_changed = git("status", "--porcelain", "--", *code)
+    return git("describe", "--always") + ("-dirty" if is_changed else "")
 
 
 def replace_part(page: str, part: str, text: str) -> None:
