@@ -9,7 +9,7 @@ FIGURES = DOCS / "figures"
 
 
 def commit() -> str:
-    """Describe the commit of the working tree: dirty if the code differs, not if only results do."""
+    """Describe the commit of the working tree; dirty if code differs, not if only results do."""
 
     def git(*arguments: str) -> str:
         command = ["git", *arguments]

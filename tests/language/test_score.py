@@ -1,7 +1,9 @@
 """Scoring: right answers in whatever dress, and no reward for anything else."""
 
 import json
+from functools import reduce
 from itertools import product
+from operator import and_, or_
 
 import pytest
 from hypothesis import given
@@ -602,9 +604,23 @@ def test_many_objects_in_a_reply_are_not_decoded_again_for_each_answer(
 
 def test_a_single_premise_may_be_weakened_but_not_repeated() -> None:
     item = Item("conclude", (parse("p & (q | r)"),), None, True, 2, Wording(), "", "")
-    assert score("Answer: (p & (q | r)) | q", item).verdict == "right"
+    assert score("Answer: p | (q & q)", item).verdict == "right"
+    assert score("Answer: (p & (q | r)) | q", item).reason == "more than 2 operators"
     assert score("Answer: ~~(p & (r | q))", item).verdict == "wrong"
     assert score("Answer: p | q | ~q", item).verdict == "wrong"
+    assert score("Answer: p | q | r", item).reason == "true in more than 3/4 of all cases"
+
+
+@pytest.mark.parametrize("premises", [1, 2])
+def test_conclusions_that_take_no_logic_are_not_right(premises: int) -> None:
+    for item in tasks("conclude", size=40, seed=1, level=4, premises=premises):
+        v = [Formula.variable(name) for name in item.variables]
+        together = reduce(and_, item.premises)
+        extremes = reduce(and_, v) | ~reduce(or_, v)
+        for formula in (together | extremes, together | v[0], reduce(or_, v), ~reduce(and_, v)):
+            if len(v) > 2:
+                assert score(f"Answer: {formula}", item).verdict == "wrong"
+        assert score(f"Answer: {item.answer}", item).verdict == "right"
 
 
 def test_conclusions_are_decided_in_time() -> None:

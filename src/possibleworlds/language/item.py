@@ -6,8 +6,9 @@ Three kinds of item:
 - *refute*: give a truth assignment that makes the premises true and the conclusion false, or say
   that there is none.
 - *conclude*: state a formula with a minimum number of operators that follows from the premises, has
-  no other variables, and is not trivial: no tautology, and not equivalent to the premises together;
-  of several premises, it needs more than one.
+  no other variables, and is not trivial: it has no more operators than the premises together, is
+  not equivalent to them, and is true in at most three quarters of all cases; of several premises,
+  it needs more than one.
 
 The premises of an item are always satisfiable, and half of the items of *decide* and *refute* are
 entailments.

@@ -21,9 +21,10 @@ QUESTIONS: dict[Kind, str] = {
         'with "Answer: none".'
     ),
     "conclude": (
-        "State a conclusion that follows from {given} and is not true in every case whatsoever. It "
-        "must contain at least {min_operators} connectives, and no {variable} that the {premises} "
-        '{do} not contain. {alphabet}End with "Answer: " and the conclusion.'
+        "State a conclusion that follows from {given} and is true in at most three quarters of all "
+        "cases. It must contain at least {min_operators} and at most {max_operators} connectives, "
+        "and no {variable} that the {premises} {do} not contain. "
+        '{alphabet}End with "Answer: " and the conclusion.'
     ),
 }
 CONNECTIVES_IN_SYMBOLS = {
@@ -93,6 +94,7 @@ def prompt(item: Item) -> str:
         variable="statement" if wording.statements else "variable",
         example=assignment_in_words(dict.fromkeys(item.variables[:2], True), wording) + ", …",
         min_operators=item.min_operators,
+        max_operators=sum(premise.operators for premise in item.premises),
         alphabet=alphabet,
     )
     return "\n".join([*lines, "", question])
