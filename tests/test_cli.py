@@ -269,7 +269,7 @@ def test_the_app_holds_every_command_once_it_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     commands = "entails show generate label published verify stats train evaluate predict models"
-    others = ["export", "tasks", "integrations", "playground"]
+    others = ["export", "tasks", "score", "integrations", "playground"]
     assert done.stdout.split() == [*commands.split(), "sweep", "reproduce", "report", *others]
 
 
@@ -279,6 +279,35 @@ def test_premises_and_conclusion_in_one_text() -> None:
     assert run("entails", "|= p | ~p").stdout == "yes: ⊨ p ∨ ¬p\n"
     answer = run("entails", "p | q |= q").stdout.splitlines()[0]
     assert run("entails", answer.removeprefix("no: ")).stdout.splitlines()[0] == answer
+
+
+def test_replies_to_items_are_scored(tmp_path: Path) -> None:
+    lines = run("tasks", "decide", "--size", "4", "--json").stdout.splitlines()
+    items = [json.loads(line) for line in lines]
+    replies = [f"Answer: {item['answer']}" for item in items[:3]] + ["I do not know."]
+    texts = [json.dumps({**i, "reply": r}) for i, r in zip(items, replies, strict=True)]
+    file = tmp_path / "replies.jsonl"
+    file.write_text("\n".join(texts), encoding="utf-8")
+    header, row = run("score", str(file)).stdout.splitlines()
+    assert header.split()[:5] == ["kind", "items", "right", "wrong", "unreadable"]
+    assert row.split() == ["decide", "4", "3", "0", "1", "75.00%", "0.00%"]
+    scored = [
+        json.loads(line)
+        for line in run("score", "-", "--json", stdin=file.read_text()).stdout.splitlines()
+    ]
+    assert [one["verdict"] for one in scored] == ["right"] * 3 + ["unreadable"]
+    for text, message in (
+        ("{", "Expecting property name"),
+        (lines[0], 'not an item with a "reply"'),
+        ('{"reply": "yes"}', "not an item"),
+        (json.dumps({**items[0], "reply": None}), "a reply is a text, not NoneType"),
+    ):
+        file.write_text(f"{texts[0]}\n{text}\n", encoding="utf-8")
+        done = run("score", str(file))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"replies.jsonl:2: {message}" in done.stderr
+    file.write_text("", encoding="utf-8")
+    assert "an empty file" in run("score", str(file)).stderr
 
 
 OWN = "rain -> wet, ~wet -> ~rain\np, q, yes\np ^ q, p | q\np, p -> q |= q\n"

@@ -1,10 +1,13 @@
-"""Commands for other tools: `export`, `tasks`, `integrations`, `playground`."""
+"""Commands for other tools: `export`, `tasks`, `score`, `integrations`, `playground`."""
 
+import json
 import tempfile
 import webbrowser
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import typer
 from typer import Argument, Option
@@ -12,11 +15,13 @@ from typer import Argument, Option
 import possibleworlds
 from possibleworlds.cli import console
 from possibleworlds.cli.console import Bars, log
-from possibleworlds.data.files import count_lines, shown_name
-from possibleworlds.errors import UserError, printable
+from possibleworlds.data.files import count_lines, data_files, raw_lines, shown_name
+from possibleworlds.errors import UserError, printable, reason
 from possibleworlds.integrations.export import Format
 from possibleworlds.integrations.export import export as export_files
-from possibleworlds.language.item import Kind
+from possibleworlds.language.item import Item, Kind
+from possibleworlds.language.score import Score, Verdict, all_four
+from possibleworlds.language.score import score as score_reply
 from possibleworlds.language.wording import Style, Vocabulary
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -95,6 +100,57 @@ def tasks(
             console.print_json(item.to_json())
         else:
             print(f"{chr(10) if number else ''}{item.prompt}\n\nAnswer: {item.answer}")
+
+
+@app.command()
+def score(
+    file: Annotated[
+        Path, Argument(metavar="FILE", help="Items with replies; - for standard input.")
+    ],
+    as_json: console.Json = False,
+) -> None:
+    """Score the replies of a language model.
+
+    FILE has a line for each item of `tasks --json`, with the model's text added as "reply". With
+    --json, prints a line for each: the verdict, the answer as it was read, and what is wrong.
+
+    Examples:
+
+        possibleworlds tasks decide --size 1000 --json > items.jsonl
+
+        possibleworlds score replies.jsonl
+    """
+    scored = [one for path in data_files([file]) for one in read_scores(path)]
+    if as_json:
+        console.print_json(*(asdict(one) for _, one in scored))
+        return
+    by_kind: dict[str, list[tuple[Item, Score]]] = {}
+    for item, one in scored:
+        by_kind.setdefault(item.kind, []).append((item, one))
+    rows = []
+    for kind, ones in by_kind.items():
+        verdicts = Counter(one.verdict for _, one in ones)
+        whole = all_four((item.group, one.value) for item, one in ones)
+        counts = [f"{verdicts[verdict]:,}" for verdict in get_args(Verdict)]
+        accuracy = verdicts["right"] / len(ones)
+        rows.append([kind, f"{len(ones):,}", *counts, f"{accuracy:.2%}", f"{whole:.2%}"])
+    console.print_table(["kind", "items", *get_args(Verdict), "accuracy", "all of a group"], rows)
+
+
+def read_scores(file: Path) -> Iterator[tuple[Item, Score]]:
+    """Read items with replies, and score each; raise UserError with the line of a bad one."""
+    number = 0
+    for number, line in enumerate(raw_lines(file), 1):
+        try:
+            values = json.loads(line)
+            if not isinstance(values, dict) or "reply" not in values:
+                raise UserError('not an item with a "reply"')
+            item = Item.from_json(values)
+            yield item, score_reply(values["reply"], item)
+        except (UserError, ValueError, RecursionError) as error:
+            raise UserError(f"{shown_name(file)}:{number}: {reason(error)}") from None
+    if not number:
+        raise UserError(f"{shown_name(file)}: an empty file")
 
 
 @app.command()
