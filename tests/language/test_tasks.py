@@ -91,6 +91,8 @@ def test_worked_examples_are_of_both_labels_in_turns() -> None:
         {"source": "moon"},
         {"premises": 0},
         {"premises": 2, "source": "hard"},
+        {"level": 3, "source": "hard"},
+        {"variables": (1, 2), "source": "exam"},
         {"premises": 2, "variables": (1, 20)},
         {"premises": 2, "variables": "few"},
         {"premises": 2, "variables": (2,)},

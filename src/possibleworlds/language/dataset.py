@@ -157,6 +157,10 @@ def tasks(
         if name in ("variables", "operators"):
             value = as_bounds(value, getattr(TaskSettings, name))
         settings[name] = as_python(value)
+    sizes = {"variables", "operators"} & settings.keys()
+    if sizes and settings.get("source", "fourtuples") != "fourtuples":
+        given = "level" if level is not None else min(sizes)
+        raise UserError(f"the source {quoted(settings['source'])} has its own sizes, not {given}")
     return Tasks(TaskSettings(kind, **settings), size)
 
 
