@@ -135,6 +135,7 @@ def evaluate_again(name: str, out: Path, published: Path) -> None:
     }
     seed = str(record["rows"][name]["pretrained_seed"])
     record["rows"][name]["seeds"][seed] |= {"accuracy": rounded, "evaluated": commit()}
+    record["rows"][name]["settings"] = run.flat_settings
     write_json(RECORD, record)
     replace(run, accuracy=rounded).write(SHIPPED / name)
 

@@ -29,7 +29,7 @@ HEAVY = {"torch", "safetensors", "matplotlib", "ray"}
 
 REPOSITORY = Path(__file__).parent.parent
 SHARED = {
-    *("entails", "evaluate", "export", "generate", "load", "tasks", "train", "verify"),
+    *("entails", "evaluate", "export", "generate", "load", "score", "tasks", "train", "verify"),
     *("scores", "world_gradients"),
     *("all_four", "app", "T", "R"),
 }

@@ -159,8 +159,8 @@ def tasks(
         settings[name] = as_python(value)
     sizes = {"variables", "operators"} & settings.keys()
     if sizes and settings.get("source", "fourtuples") != "fourtuples":
-        given = "level" if level is not None else min(sizes)
-        raise UserError(f"the source {quoted(settings['source'])} has its own sizes, not {given}")
+        name = "level" if level is not None else min(sizes)
+        raise UserError(f"the source {quoted(settings['source'])} has its own sizes, not {name}")
     return Tasks(TaskSettings(kind, **settings), size)
 
 
