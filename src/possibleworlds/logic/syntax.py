@@ -19,13 +19,15 @@ Notation = Literal["unicode", "ascii", "latex", "published"]
 
 XOR, CONVERSE = "^", "<"
 SPELLINGS = {
-    NOT: r"~ ! ¬ \neg \lnot not",
-    AND: r"& && ∧ /\ \wedge \land and",
+    NOT: r"~ ! ¬ ∼ \neg \lnot \sim not",
+    AND: r"& && ∧ · /\ \wedge \land \cdot and",
     OR: r"| || ∨ \/ \vee \lor or",
-    IMPLIES: r"> -> => → ⇒ ⊃ \rightarrow \Rightarrow \to \implies \supset implies",
+    IMPLIES: r"> -> => --> ==> → ⇒ ⟶ ⟹ ⊃ \rightarrow \Rightarrow \longrightarrow \Longrightarrow "
+    r"\to \implies \supset implies",
     XOR: r"^ ⊕ ⊻ \oplus \veebar xor",
     CONVERSE: r"<- <= ← ⇐ \leftarrow \Leftarrow",
-    IFF: r"<-> <=> ↔ ⇔ ≡ \leftrightarrow \Leftrightarrow \iff \equiv iff",
+    IFF: r"<-> <=> <--> <==> ↔ ⇔ ⟷ ⟺ ≡ \leftrightarrow \Leftrightarrow \longleftrightarrow "
+    r"\Longleftrightarrow \iff \equiv iff",
     TRUE: r"⊤ \top true 1",
     FALSE: r"⊥ \bot false 0",
     "(": "( [",

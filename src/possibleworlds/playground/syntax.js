@@ -6,13 +6,13 @@
 export const ARITY = { __proto__: null, "~": 1, "&": 2, "|": 2, ">": 2, "=": 2 };
 
 const SPELLINGS = {
-  "~": "~ ! ¬ \\neg \\lnot not",
-  "&": "& && ∧ /\\ \\wedge \\land and",
+  "~": "~ ! ¬ ∼ \\neg \\lnot \\sim not",
+  "&": "& && ∧ · /\\ \\wedge \\land \\cdot and",
   "|": "| || ∨ \\/ \\vee \\lor or",
-  ">": "> -> => → ⇒ ⊃ \\rightarrow \\Rightarrow \\to \\implies \\supset implies",
+  ">": "> -> => --> ==> → ⇒ ⟶ ⟹ ⊃ \\rightarrow \\Rightarrow \\longrightarrow \\Longrightarrow \\to \\implies \\supset implies",
   "^": "^ ⊕ ⊻ \\oplus \\veebar xor",
   "<": "<- <= ← ⇐ \\leftarrow \\Leftarrow",
-  "=": "<-> <=> ↔ ⇔ ≡ \\leftrightarrow \\Leftrightarrow \\iff \\equiv iff",
+  "=": "<-> <=> <--> <==> ↔ ⇔ ⟷ ⟺ ≡ \\leftrightarrow \\Leftrightarrow \\longleftrightarrow \\Longleftrightarrow \\iff \\equiv iff",
   "1": "⊤ \\top true 1",
   "0": "⊥ \\bot false 0",
   "(": "( [",
