@@ -71,9 +71,12 @@ def treelstm(model: TreeLSTM, batch: Batch) -> Tensor:
     return model.classifier(*pairs(batch, encode))
 
 
-def possibleworldnet(model: PossibleWorldNet, batch: Batch, worlds: Tensor) -> Tensor:
-    """PossibleWorldNet's z, [rows, n], by recursion; worlds [rows or 1, n, k]."""
+def possibleworldnet(
+    model: PossibleWorldNet, batch: Batch, worlds: Tensor, w4: Tensor | None = None
+) -> Tensor:
+    """PossibleWorldNet's z, [rows, n], by recursion; worlds [rows or 1, n, k], any W4."""
     w1, rows = by_operator(model.w1), []
+    matrices = model.w4 if w4 is None else w4
     for i in range(len(batch.left)):
         w = worlds[i % len(worlds)]
 
@@ -81,7 +84,7 @@ def possibleworldnet(model: PossibleWorldNet, batch: Batch, worlds: Tensor) -> T
             return normalize(torch.cat(arguments, 1) @ w1[op] + model.b1[op], dim=1)
 
         both = [
-            fold(batch, int(t[i]), lambda v: normalize(w @ model.w4[v], dim=1), node)  # noqa: B023
+            fold(batch, int(t[i]), lambda v: normalize(w @ matrices[v], dim=1), node)  # noqa: B023
             for t in (batch.left, batch.right)
         ]
         rows.append(model.f(torch.cat(both, 1)).squeeze(1))

@@ -121,7 +121,7 @@ def check_search(batch: Batch) -> None:
     assert_close(model.search(batch, worlds, 1), moved, **close)
     agree(
         model.search_and_evaluate(batch, worlds, 0).z,
-        recursion.possibleworldnet(model, batch, worlds),
+        recursion.possibleworldnet(model, batch, worlds, model.pruned_parameters.w4),
         [worlds, *model.parameters()],
     )
 

@@ -226,17 +226,19 @@ MANY = link(a=" & ".join("abcdefghijklmno"), b="a", worlds="128")
 
 def test_worlds_are_searched_until_the_budget_is_spent(never_refuting: Windows) -> None:
     at = Visit(never_refuting, SIZES["desktop"], MANY).networks()
-    assert at.step() == at.last_step() == 4 + 166
+    assert at.step() == at.last_step() == 4 + 222
     assert at.text(".guided .verdict") == "says follows, P(follows) = 1.0000 ✓ right"
-    assert "worlds evaluated23,050 of up to 23,050" in at.text(".guided .facts")
+    assert "worlds evaluated30,610 of up to 30,610" in at.text(".guided .facts")
     assert at.text("#phase") == (
-        "Move 166 of up to 166: flips are tried where they change A or B most often. "
+        "Move 222 of up to 222: flips are tried where they change A or B most often. "
         "The search ends: no world speaks against it."
     )
     at.page.fill("#time", "5")
     assert at.text("#phase") == (
-        "Move 1 of up to 166: every flip of each of the 9 best worlds is tried, the best is made."
+        "Move 1 of up to 222: every flip of each of the 9 best worlds is tried, the best is made."
     )
+    at.page.fill("#time", "8")
+    assert at.text("#phase") == "Move 4 of up to 222: random worlds are tried."
     at.close()
 
 

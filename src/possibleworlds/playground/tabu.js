@@ -82,13 +82,13 @@ class Chains {
     this.tabuUntil.forEach((until) => until.clear());
   }
 
-  // Take a turn; give the worlds tried, their scores, and which component was flipped for good.
+  // Take a turn; give the worlds tried, their scores, and which component was flipped for good, if flips were tried.
   move(numbers, drawn) {
     const { evaluator, evaluator: { network: { k } }, components, cost } = this;
     this.turns += 1;
     if (this.turns % RANDOM_EVERY === 0) {
       const worlds = drawn.map((x, at) => (!components.includes(at % k) ? this.worlds[0][at % k] : x < 0 ? -1 : 1));
-      return { worlds, scores: evaluator.scores(worlds), flipped: [] };
+      return { worlds, scores: evaluator.scores(worlds), flipped: null };
     }
     const tried = { worlds: new Float64Array(cost * k), scores: new Float64Array(cost), flipped: [] };
     if (this.turns % CLIMB_EVERY === 0) this.climb(numbers, tried);

@@ -139,7 +139,7 @@ export class Panel {
     if (who === "guided") {
       // Worlds that follow the gradient, then the moves of each chain: the flips made for good.
       const steps = Array.from({ length: step + 1 }, (_, t) => t);
-      const descent = steps.filter((t) => !flipped[t]);
+      const descent = steps.filter((t) => t <= search.descent);
       for (let i = 0; i < search.n; i++) line(descent.map((t) => [t, scores[t][i]]));
       const moves = steps.filter((t) => flipped[t]?.length).map((t) => [t, scores[t].filter((_, i) => flipped[t][i] !== null)]);
       context.lineWidth = 2;
@@ -193,7 +193,7 @@ export function describeStep(search, step) {
   const worlds = count === 1 ? "the best world" : `each of the ${count} best worlds`;
   const tried = !count ? (moves > 1 ? `of all worlds, the next ${cost} are tried` : `all ${cost} worlds are tried`)
     : search.guided.flipped[step]?.length ? `every flip of ${worlds} is tried, the best is made`
-      : "flips are tried where they change A or B most often";
+      : search.guided.flipped[step] ? "flips are tried where they change A or B most often" : "random worlds are tried";
   const what = !step ? "Both start from the same random worlds."
     : step <= descent ? `Gradient step ${step} of ${descent}: each guided world moves down z.`
       : `Move ${step - descent} of up to ${moves}: ${tried}.`;
