@@ -426,3 +426,15 @@ def test_every_small_formula_is_judged_right_in_every_world() -> None:
         a, b = model.sides(each, worlds.expand(len(rpns), -1, -1).contiguous())
         assert torch.equal(a < 0, truth)
         assert torch.equal(b < 0, ~truth)
+
+
+@pytest.mark.parametrize(
+    ("premise", "conclusion"),
+    [
+        ("(p -> q) & p & p -> q", "p -> q"),
+        ("(q | q) & p & p -> q", "p -> q"),
+        ("q | (p -> (q -> (p -> q)))", "p -> q"),
+    ],
+)
+def test_what_a_network_trained_without_pruning_misjudged(premise: str, conclusion: str) -> None:
+    assert not possibleworlds.load("guidedworldnet").decide(premise, conclusion).entails
