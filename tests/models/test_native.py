@@ -335,7 +335,9 @@ def test_neon_agrees_with_this_processor(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="sanitizers are preloaded the way of Linux")
-def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tests", ["test_native.py", "test_recurrence.py"])
+def test_sanitizers_find_nothing(tests: str, tmp_path: Path) -> None:
     folder = Path(native.__file__).parent / "kernel"
     sources = [folder / name for name in ("module.c", "plan.c")]
-    run_with_sanitizers("possibleworlds.models.trees._kernel", sources, Path(__file__), tmp_path)
+    file = Path(__file__).parent / tests
+    run_with_sanitizers("possibleworlds.models.trees._kernel", sources, file, tmp_path)

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.recurrence import lstm_states
 from possibleworlds.models.sequences import N_SYMBOLS, Sequences
-
-LENGTH_GROUPS = 4
-"""The number of length groups into which a batch is divided."""
+from possibleworlds.models.trees import native
+from possibleworlds.models.trees.sat3 import Workspace
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class LstmEncoder(nn.Module):
         self.embedding = nn.Embedding(N_SYMBOLS, embedding_size)
         self.lstm = nn.LSTM(embedding_size, size, batch_first=True, bidirectional=bidirectional)
         self.size = size * (1 + bidirectional)
+        self._workspace = Workspace()
         with torch.no_grad():  # forget gates start open, as usual
             for name, bias in self.lstm.named_parameters():
                 if name.startswith("bias_ih"):
@@ -40,38 +41,12 @@ class LstmEncoder(nn.Module):
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Encode each sequence, (sequences, size), ignoring its padding."""
-        order = sequences.lengths.argsort()
-        encodings = []
-        # Sequences of similar length are read together, as padding is computed and then ignored.
-        for rows in order.chunk(LENGTH_GROUPS):
-            lengths = sequences.lengths[rows]
-            symbols = sequences.symbols[rows, : int(lengths.max())]
-            readings = [self.read(symbols, lengths, 0)]
-            if self.lstm.bidirectional:
-                readings.append(self.read(backwards(symbols, lengths), lengths, 4))
-            encodings.append(torch.cat(readings, -1))
-        return torch.cat(encodings)[order.argsort()]
-
-    def read(self, symbols: Tensor, lengths: Tensor, first: int) -> Tensor:
-        """Compute the final state of each sequence with the four weights from `first` on.
-
-        Called in one direction and without packed sequences, torch.lstm uses the LSTM of oneDNN,
-        which is twice as fast as its own.
-        """
-        start = torch.zeros(1, len(symbols), self.lstm.hidden_size).to(self.embedding.weight)
-        weights: tuple[Tensor, ...] = tuple(self.lstm.parameters())[first : first + 4]
-        states, _, _ = torch.lstm(  # (sequences, length, size)
-            self.embedding(symbols),
-            (start, start),
-            weights,
-            has_biases=True,
-            num_layers=1,
-            dropout=0.0,
-            train=self.training,
-            bidirectional=False,
-            batch_first=True,
-        )
-        return states[torch.arange(len(states)), lengths - 1]
+        weights: tuple[Tensor, ...] = tuple(self.lstm.parameters())
+        states = [lstm_states(sequences, self.embedding.weight, weights[:4], self._workspace)]
+        if self.lstm.bidirectional:
+            reverse = Sequences(backwards(*sequences), sequences.lengths)
+            states.append(lstm_states(reverse, self.embedding.weight, weights[4:], self._workspace))
+        return torch.cat(states, -1)
 
 
 def backwards(symbols: Tensor, lengths: Tensor) -> Tensor:
@@ -102,6 +77,11 @@ class Lstm(Model):
     bidirectional: ClassVar[bool] = False
     side: ClassVar[str] = "both"
     """The input of the classifier."""
+
+    @classmethod
+    def engine(cls, device: str) -> str:
+        """Name the engine that reads sequences on a device: the native kernel, or torch."""
+        return native.engine(device)
 
     def __init__(self, settings: LstmSettings) -> None:
         super().__init__(settings)

@@ -49,3 +49,20 @@ def run(
     last_block: int,
     /,
 ) -> None: ...
+def lstm(
+    engine: int,
+    d: int,
+    sizes: Array,
+    symbols: Array,
+    table: Array,
+    w: Array,
+    gates: Array,
+    cells: Array,
+    hidden: Array,
+    last: Array | None,
+    scratch: Array,
+    of_last: Array | None,
+    of_table: Array | None,
+    of_w: Array | None,
+    /,
+) -> None: ...

@@ -65,6 +65,13 @@ def applies(*tensors: Tensor) -> bool:
     return fit and _choose() is not None
 
 
+def lstm(*arguments: Any) -> None:
+    """Run a pass of an LSTM (see kernel/lstm.h)."""
+    number = _choose()
+    assert number is not None
+    _kernel.lstm(number, *arguments)
+
+
 def _threads() -> int:
     text = os.environ.get("POSSIBLEWORLDS_THREADS", "1")
     if not (text.isdecimal() and int(text) > 0):

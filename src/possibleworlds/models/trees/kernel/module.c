@@ -299,10 +299,79 @@ done:
     return result;
 }
 
+PyDoc_STRVAR(lstm_doc,
+             "lstm(engine, d, sizes, symbols, table, w, gates, cells, hidden, last,\n"
+             "     scratch, of_last, of_table, of_w)\n\n"
+             "Read sequences, or, unless of_last is None, add to the gradients of table and w\n"
+             "(see lstm.h).");
+
+static PyObject *py_lstm(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *sizes, *symbols, *table, *w, *gates, *cells, *hidden, *last, *scratch, *of_last;
+    PyObject *of_table, *of_w, *result = NULL;
+    Lstm p = {0};
+    Buffers buffers = {.n = 0};
+    int number;
+    if (!PyArg_ParseTuple(args, "iiOOOOOOOOOOOO", &number, &p.d, &sizes, &symbols, &table, &w,
+                          &gates, &cells, &hidden, &last, &scratch, &of_last, &of_table, &of_w))
+        return NULL;
+    const Engine *engine = engine_of(number);
+    if (!engine) return NULL;
+    if (p.d < 1 || p.d % 16 || p.d > 1 << 14) {
+        wrong("the number of cells is not a multiple of 16");
+        return NULL;
+    }
+    const size_t d = (size_t)p.d;
+    size_t rows = 0;
+    if (!(p.size = memory_of(&buffers, sizes, 4, PyBUF_SIMPLE, "sizes"))) goto done;
+    p.n_steps = (int32_t)(buffers.view[0].len / 4);
+    for (int32_t t = 0; t < p.n_steps; t++) {
+        if (p.size[t] < 1 || (t && p.size[t] > p.size[t - 1])) {
+            wrong("sizes are not positive, or increase");
+            goto done;
+        }
+        rows += (size_t)p.size[t];
+    }
+    const size_t n = (size_t)p.size[0];
+    if (!(p.symbol = memory_of(&buffers, symbols, rows, PyBUF_SIMPLE, "symbols"))) goto done;
+    if (!(p.table = READ(table, 4 * d, "table"))) goto done;
+    p.n_symbols = (int32_t)((size_t)buffers.view[2].len / (sizeof(float) * 4 * d));
+    for (size_t i = 0; i < rows; i++)
+        if (p.symbol[i] >= p.n_symbols) {
+            wrong("a symbol is not in the table");
+            goto done;
+        }
+    if (!(p.w = READ(w, 4 * d * d, "w"))) goto done;
+    if (!(p.gates = WRITE(gates, rows * 4 * d, "gates"))) goto done;
+    if (!(p.cells = WRITE(cells, rows * d, "cells"))) goto done;
+    if (!(p.hidden = WRITE(hidden, rows * d, "hidden"))) goto done;
+    if (!(p.scratch = WRITE(scratch, 4 * d * d + 2 * n * d, "scratch"))) goto done;
+    if (of_last == Py_None) {
+        if (!(p.last = WRITE(last, n * d, "last"))) goto done;
+    } else {
+        if (!(p.of_last = READ(of_last, n * d, "of_last"))) goto done;
+        if (!(p.of_table = WRITE(of_table, (size_t)p.n_symbols * 4 * d, "of_table"))) goto done;
+        if (!(p.of_w = WRITE(of_w, 4 * d * d, "of_w"))) goto done;
+    }
+    const uintptr_t all = (uintptr_t)p.gates | (uintptr_t)p.cells | (uintptr_t)p.hidden |
+                          (uintptr_t)p.scratch | (uintptr_t)p.of_table | (uintptr_t)p.of_w;
+    if (all % (sizeof(float) * (size_t)engine->lanes)) {
+        wrong("an array does not begin at a whole vector");
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    (p.of_last ? engine->lstm_backward : engine->lstm_forward)(&p);
+    Py_END_ALLOW_THREADS
+    result = Py_NewRef(Py_None);
+done:
+    release(&buffers);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"plan", py_plan, METH_VARARGS, plan_doc},
     {"sizes", py_sizes, METH_VARARGS, sizes_doc},
     {"run", py_run, METH_VARARGS, run_doc},
+    {"lstm", py_lstm, METH_VARARGS, lstm_doc},
     {NULL, NULL, 0, NULL},
 };
 

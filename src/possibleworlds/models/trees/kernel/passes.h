@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "lstm.h"
 #include "plan.h"
 
 /* Worlds that pass through the trees at once: few enough for the cache, enough to fill the tiles
@@ -31,6 +32,8 @@ typedef struct {
     int32_t lanes;
     size_t (*scratch_size)(const Passes *); /* in numbers */
     void (*run)(const Passes *);
+    void (*lstm_forward)(const Lstm *);
+    void (*lstm_backward)(const Lstm *);
 } Engine;
 
 static inline int32_t padded(int32_t size, int32_t lanes) {
