@@ -42,8 +42,6 @@ NAMES = {
     "modern-transformer": "modern-transformer, on 1,000,000 rows",
 }
 """How rows are called that are not called like their network."""
-SHORTER = {"treenet": "treenet-100", "treelstm": "treelstm-60"}
-"""Networks that were trained again for longer, and the rows of their first training."""
 
 
 def describe_run(run: Path) -> dict[str, Any]:
@@ -82,9 +80,11 @@ def put_on_record(out: Path, published: Path) -> None:
     for name, row in ROWS.items():
         runs = {str(seed): out / "runs" / f"{name}-{seed}" for seed in row.seeds}
         done = {seed: run for seed, run in runs.items() if is_done(run)}
-        if not done:
-            continue
         seeds = seeds_on_record(rows, name)
+        if not done or (name in rows and len({*seeds, *done}) < len(rows[name]["seeds"])):
+            continue  # nothing to add, or fewer seeds than a shorter training has
+        if name in rows and not seeds:
+            rows |= {n: rows[name] for n, r in ROWS.items() if r.command == rows[name]["command"]}
         for seed, run in done.items():
             commit = run.with_suffix(".commit").read_text(encoding="utf-8").strip()
             seeds[seed] = {"commit": commit, **describe_run(run)}
@@ -172,32 +172,33 @@ def table(rows: dict[str, Any]) -> str:
         "| --- |" + " ---: |" * (len(SPLITS) + 1),
     ]
     for name in order(rows):
+        if is_shorter(name, rows):
+            continue
         row = rows[name]
         paper = paper_figures(name, row["model"], rows)
         values = {split: with_spread(accuracies(row, split)) for split in SPLITS}
         cells = [values[s] + (f" ({paper[s]:.1f})" if s in paper else "") for s in SPLITS]
-        lines.append(f"| {title(name, rows)} | {' | '.join(cells)} | {row['parameters']:,} |")
+        lines.append(f"| {NAMES.get(name, name)} | {' | '.join(cells)} | {row['parameters']:,} |")
     for count, accuracy in read_json(RECORD)["random_rows"].items():
         cells = [f"*{100 * accuracy[split]:.1f}*" for split in SPLITS]
         lines.append(f"| *{int(count):,} random rows¹* | {' | '.join(cells)} | |")
     return "\n".join(lines)
 
 
-def title(name: str, rows: dict[str, Any]) -> str:
-    """How README calls a row; of networks that were trained twice, with the number of epochs."""
-    twice = any(name in pair and {*pair} <= {*rows} for pair in SHORTER.items())
-    epochs = f", {rows[name]['settings']['epochs']:g} epochs"
-    return rows[name]["model"] + epochs if twice else NAMES.get(name, name)
+def is_shorter(name: str, rows: dict[str, Any]) -> bool:
+    """Whether the network of a row was trained again for longer."""
+    model, _, epochs = name.rpartition("-")
+    return epochs.isdecimal() and model in rows
 
 
 def order(rows: dict[str, Any]) -> list[str]:
     """List the names of rows: the paper's networks first, then by accuracy on validation."""
     papers = {name: float(i) for i, name in enumerate(TABLE_2)}
     papers |= {"possibleworldnet-uniform": 9.5}
-    papers |= {shorter: papers[name] - 0.5 for name, shorter in SHORTER.items()}
 
     def key(name: str) -> tuple[float, float]:
-        return papers.get(name, len(papers)), mean(accuracies(rows[name], "validate"))
+        place = papers.get(rows[name]["model"] if is_shorter(name, rows) else name, len(papers))
+        return place, mean(accuracies(rows[name], "validate"))
 
     return sorted(rows, key=key)
 
