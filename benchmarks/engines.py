@@ -1,4 +1,4 @@
-"""What the kernel in C gains over torch in networks with worlds, and how its cost grows.
+"""What the kernel in C gains over torch in networks with worlds and LSTMs, and how its cost grows.
 
     .venv/bin/python benchmarks/engines.py
 
@@ -28,6 +28,7 @@ import possibleworlds
 from possibleworlds.data.files import read
 from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.models import Options
+from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.models.trees import native
 from possibleworlds.models.trees.forest import Forest
@@ -97,6 +98,29 @@ def guided_evaluation(rows: int = 100) -> dict[str, float]:
     return {engine: 1e3 * s / rows for engine, s in in_turns(run, 2).items()}
 
 
+def shared_vectors(rows: int = 32) -> dict[str, float]:
+    """CPU microseconds of the kernel for an evaluation, with and without sharing vectors.
+
+    Of each pair of the massive kind, a world and all that differ from it in one variable: worlds
+    that agree on the variables of a subformula can share its vector.
+    """
+    data = Dataset(possibleworlds.generate(rows, seed=cost.SEED, **cost.SETS["massive"]))
+    model = possibleworlds.load("guidedworldnet").model
+    assert isinstance(model, GuidedWorldNet)
+    k, parameters = model.settings.world_size, model.pruned_parameters
+    ((_, batch),) = list(data.in_order_of_size())
+    one = torch.randint(2, (rows, 1, k), generator=torch.Generator().manual_seed(0)) * 2.0 - 1
+    worlds = torch.cat((one, one * (1 - 2 * torch.eye(k))), 1)  # (pairs, 1 + k, k)
+    call = native._Call(batch.private_plan, model.workspace, worlds, parameters)
+    scores, units = worlds.new_empty(call.scores_shape), call.keep_units()
+    choose("native")
+    times: dict[str, list[float]] = {"shared": [], "alone": []}
+    for _ in range(5):
+        times["shared"].append(best_time(lambda: call.run(None, scores), 4))
+        times["alone"].append(best_time(lambda: call.run(units, scores), 4))
+    return {how: 1e6 * min(t) / worlds.shape[:2].numel() for how, t in times.items()}
+
+
 def one_formula(operators: int) -> dict[str, float]:
     """CPU milliseconds to evaluate one formula in 128 worlds."""
     code = [4]
@@ -141,7 +165,10 @@ def measure() -> dict[str, Any]:
         training(data, "possibleworldnet", size=64, worlds=32),
         training(data, "guidedworldnet", unguided_fraction=1.0),
         training(data, "guidedworldnet", unguided_fraction=0.0),
+        training(data, "lstm"),
+        training(data, "lstm-traversal"),
     ]
+    results["evaluation_us"] = shared_vectors()
     results["guided_evaluation_ms"] = guided_evaluation()
     results["growth"] = {
         "operators": {n: one_formula(n) for n in GROWTH["operators"]},
@@ -168,9 +195,10 @@ def table(results: dict[str, Any]) -> str:
             add(f"training {what}: ms a step", row["ms"], "{:.1f}")
             add("the same, as a share of `torch.mm`", row["share_of_mm"], "{:.0%}")
         else:
-            kind = "unguided" if s["unguided_fraction"] else "guided"
+            worlds = {1.0: ", unguided worlds", 0.0: ", guided worlds"}
+            kind = worlds[s["unguided_fraction"]] if s else ""
             pairs = {engine: 64e3 / ms for engine, ms in row["ms"].items()}
-            add(f"training guidedworldnet, {kind} worlds: pairs/s", pairs, "{:,.0f}")
+            add(f"training {row['network']}{kind}: pairs/s", pairs, "{:,.0f}")
     evaluation = results["guided_evaluation_ms"]
     add("evaluating guidedworldnet, massive kind: CPU ms a pair", evaluation, "{:.1f}")
     longest = results["growth"]["operators"][2000]
@@ -212,6 +240,14 @@ def main() -> None:
     draw(results["growth"])
     print(table(results))
     replace_part("models.md", "engines", table(results))
+    us = results["evaluation_us"]
+    sharing = (
+        f"In a world and all that differ from it in one variable (pairs of the massive kind), an "
+        f"evaluation takes {us['shared']:.1f} µs where worlds share vectors, {us['alone']:.1f} µs "
+        f"where they do not: {us['alone'] / us['shared']:.1f} times as long."
+    )
+    print(sharing)
+    replace_part("models.md", "sharing", sharing)
 
 
 if __name__ == "__main__":
