@@ -390,6 +390,6 @@ def models(as_json: console.Json = False) -> None:
     if find_spec("torch"):
         from possibleworlds.models.trees import native
 
-        print(f"Networks with worlds run on the {native.describe()} engine here.")
+        print(f"Networks with worlds and LSTMs run on the {native.describe()} engine here.")
     else:
         print(f"To use them: {install_command('train')}")

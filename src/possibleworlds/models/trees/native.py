@@ -3,6 +3,8 @@
 - One call processes a whole batch in cache, a block of worlds at a time, forward or backward.
 - Equal subformulas of one domain (trees that share their worlds) are evaluated once.
 - POSSIBLEWORLDS_THREADS threads share the blocks. Results do not depend on their number.
+
+The kernel also reads sequences for LSTMs (recurrence.py).
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def _choose() -> int | None:
 
 
 def engine(device: torch.device | str = "cpu") -> str:
-    """Name the engine that runs networks with worlds: native or torch."""
+    """Name the engine that runs networks with worlds and LSTMs: native or torch."""
     return "native" if torch.device(device).type == "cpu" and _choose() is not None else "torch"
 
 

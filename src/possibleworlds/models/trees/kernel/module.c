@@ -1,4 +1,4 @@
-/* sat3 for a batch of trees: the Python module around the passes.
+/* sat3 for a batch of trees, and LSTMs: the Python module around the passes.
  *
  * The passes are compiled for several kinds of processor, and the widest vectors that the one at
  * hand has are chosen when the module is loaded. Arrays come by the buffer protocol, so that the
@@ -389,7 +389,7 @@ static int fill_module(PyObject *module) {
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_kernel", "sat3 in C.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_kernel", "sat3 and LSTMs in C.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__kernel(void) { return PyModuleDef_Init(&definition); }
