@@ -13,8 +13,8 @@ from possibleworlds.models.trees.forest import Forest
 from tests.conftest import formulas
 
 
-def balanced(rpn: str) -> str:
-    return decode(np.array(balance(encode(rpn)), np.uint8))
+def balanced(rpn: str, restore: bool = False) -> str:
+    return decode(np.array(balance(encode(rpn), restore), np.uint8))
 
 
 @given(formulas(st.sampled_from("abcde"), full=False))
@@ -46,7 +46,20 @@ def test_long_formulas_mean_the_same() -> None:
         other = balanced(rpn)
         rewritten += len(other) != len(rpn)
         assert equivalent(Formula(tuple(rpn)), Formula(tuple(other)))
+        restored = balanced(rpn, restore=True)
+        assert equivalent(Formula(tuple(rpn)), Formula(tuple(restored)))
+        without = [text.replace("&~~", "&").replace("|~~", "|") for text in (other, restored)]
+        assert without[0] == without[1]
     assert rewritten > 50
+
+
+def test_only_long_chains_are_restored() -> None:
+    assert balanced("abcdefg||||||", restore=True) == balanced("abcdefg||||||")
+    chain = "ab|~~cd|~~|~~ef|~~gh|~~|~~|~~"
+    assert balanced("abcdefgh|||||||p>", restore=True) == chain + "p>"
+    assert balanced("abcdefgh|||||||~q&", restore=True) == (
+        "a~b~&~~c~&~~d~e~&~~&~~f~g~&~~h~q&~~&~~&~~"  # one chain with q
+    )
 
 
 def test_a_chain_is_the_same_in_every_notation() -> None:

@@ -59,9 +59,10 @@ for (const { a, b, countermodel, models } of golden.truth) {
   if (refuting) same(`${a} in its countermodel`, [evaluate(premise, refuting), evaluate(conclusion, refuting)], [true, false]);
 }
 
-for (const { rpn, balanced: expected } of golden.balanced) {
+for (const { rpn, balanced: expected, restored } of golden.balanced) {
   counts.rebalanced += rpn !== expected;
   same(`${rpn} balanced`, balanced([...rpn]).join(""), expected);
+  same(`${rpn} restored`, balanced([...rpn], true).join(""), restored);
 }
 
 for (const [name, { worlds, n, rows }] of Object.entries(golden.networks)) {

@@ -118,7 +118,8 @@ def balanced(rng: random.Random) -> list[dict[str, str]]:
         likely = {"=": rng.choice("&>"), ">": rng.choice("&|>"), "~": rng.choice(["~", ""])}
         likely |= {"1": "e", "0": "f"} | ({"&": ">", "|": ">"} if rng.random() < 0.3 else {})
         rpn = "".join(likely.get(symbol, symbol) for symbol in formula.rpn)
-        rows.append({"rpn": rpn, "balanced": decode(np.uint8(balance(encode(rpn))))})
+        other, restored = (decode(np.uint8(balance(encode(rpn), flag))) for flag in (False, True))
+        rows.append({"rpn": rpn, "balanced": other, "restored": restored})
     return rows
 
 
@@ -179,6 +180,10 @@ def searched(rng: random.Random) -> dict[str, Any]:
     model.settings = replace(model.settings, search_evaluations=SEARCH_EVALUATIONS)
     pairs = [pair for pairs in samples().values() for pair in rng.sample(pairs, 4)]
     pairs += [["1", "0"], ["rain <-> wet", "1 | rain"]]
+    for missing in (0, 1):  # arguments by 17 cases, where some worlds are judged again
+        *v, last = "abcdefghijklmnopqr"
+        cases = [" | ".join(v), *(f"({x} -> {last})" for x in v[missing:])]
+        pairs.append([" & ".join(f"({case})" for case in cases), last])
     drawn = np.random.default_rng(1).random((N_SEARCHED, model.settings.world_size))
     worlds = 2 * torch.from_numpy(drawn) - 1
     data, rows = letters_of(pairs)[0], []

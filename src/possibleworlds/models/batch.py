@@ -111,6 +111,18 @@ class Batch:
         """The same pairs, with chains of operators as balanced trees."""
         return replace(self, forest=self.forest.balanced)
 
+    @property
+    def restored(self) -> Batch:
+        """The same pairs as `balanced`, with double negations in long chains."""
+        return replace(self, forest=self.forest.restored)
+
+    @cached_property
+    def has_long_chain(self) -> Tensor:
+        """A mask of the pairs that `restored` changes, (pairs,)."""
+        sizes = np.diff(self.forest.restored.offsets) != np.diff(self.forest.balanced.offsets)
+        of_tree = torch.from_numpy(sizes[self.formula]).to(self.device)
+        return of_tree[self.left] | of_tree[self.right]
+
     @cached_property
     def variables(self) -> Tensor:
         """Which variables each pair has, (pairs, 26)."""

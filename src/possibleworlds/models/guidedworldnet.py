@@ -12,6 +12,10 @@ that of B, e^a acts as the odds that A is false in w, and e^b as the odds that B
 is about the odds that w does not refute the entailment, so the score is log(e^a + e^b), negative
 only if both a and b are. In z, one can compensate for the other: a search on z moves away from
 countermodels that make B only just false, towards worlds that make both sides more and more false.
+
+In a long chain of operators, vectors drift: this grades worlds by how many members are violated,
+which guides the search, but it can make a false chain seem true. So a world that may refute a pair
+is judged by formulas whose chains are restored (trees/balance.py), and that decides.
 """
 
 from __future__ import annotations
@@ -33,6 +37,9 @@ from possibleworlds.models.possibleworldnet import (
 )
 from possibleworlds.models.trees.engine import scores, world_gradients
 from possibleworlds.models.trees.sat3 import Parameters
+
+DOUBT = 2.0
+"""Worlds with a score below this are judged by restored formulas."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +130,12 @@ class GuidedWorldNet(PossibleWorldNet):
         if self.training:
             n, steps = self.draw_search()
             return self.search_and_evaluate(batch, self.draw_worlds(pairs, n), steps)
-        batch = batch.balanced
         # All pairs start from the same worlds, so that results do not depend on the batch.
         n = min(self.n_worlds(options), options.budget or self.n_worlds(options))
         worlds = self.draw_worlds(1, n, first_world=options.first_world).expand(pairs, -1, -1)
         if self.has_tabu_search(options):
             return self.search_on(batch, worlds, options)
-        return self.search_and_evaluate(batch, worlds, steps)
+        return self.search_and_evaluate(batch.balanced, worlds, steps)
 
     @torch.no_grad()
     def search_on(self, batch: Batch, worlds: Tensor, options: Options) -> Imagined:
@@ -144,10 +150,11 @@ class GuidedWorldNet(PossibleWorldNet):
         else:
             steps = min(steps, options.budget // n - 1)
             budgets = torch.full_like(batch.left, options.budget)
-        worlds = self.round_worlds(self.search(batch, worlds, steps, relevant))
-        score = tabu.score_of(*self.sides(batch, worlds))
+        balanced = batch.balanced
+        worlds = self.round_worlds(self.search(balanced, worlds, steps, relevant))
+        evaluator = partial(self.judge, balanced, batch.restored, batch.has_long_chain)
+        score = tabu.score_of(*evaluator()(torch.arange(len(worlds)), worlds))
         visited = tabu.Visited.start(worlds, score, evaluations=n * (1 + steps))
-        evaluator = partial(self.evaluator, batch)
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
         return Imagined(visited.worlds, visited.score, visited.evaluations, best_alone=True)
 
@@ -161,6 +168,26 @@ class GuidedWorldNet(PossibleWorldNet):
             if not torch.equal(rows, part_rows):
                 part, part_rows = batch.select(rows), rows
             return self.sides(part, worlds, parameters)
+
+        return evaluate
+
+    def judge(self, balanced: Batch, restored: Batch, has_long_chain: Tensor) -> tabu.Evaluate:
+        """Return a function that evaluates balanced pairs, and restored ones where in doubt."""
+        grade, decide = self.evaluator(balanced), self.evaluator(restored)
+
+        def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
+            a, b = grade(rows, worlds)
+            score = tabu.score_of(a, b).masked_fill(~has_long_chain[rows, None], torch.inf)
+            n_doubtful = (score < DOUBT).sum(1)
+            pairs = n_doubtful.nonzero()[:, 0]
+            if len(pairs):
+                most = int(n_doubtful.max())
+                lowest = score[pairs].topk(most, largest=False).indices
+                places = pairs[:, None], lowest  # (pairs, most)
+                is_doubtful = torch.arange(most, device=rows.device) < n_doubtful[pairs, None]
+                for term, judged in zip((a, b), decide(rows[pairs], worlds[places]), strict=True):
+                    term[places] = torch.where(is_doubtful, judged, term[places])
+            return a, b
 
         return evaluate
 

@@ -8,8 +8,7 @@ import { fold, isVariable, variablesOf } from "./syntax.js";
 
 export const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const OPERATORS = "~&|>";
-const MAX_NODES = 4000;
-const MIN_CHAIN = 8;
+const [MAX_NODES, MIN_CHAIN, DOUBT] = [4000, 8, 2];
 const DUAL = { "&": "|", "|": "&" };
 
 // Weights as they are in the page: the float32 arrays b1, f.bias, f.weight, w1, w4 in base64.
@@ -37,20 +36,20 @@ export function basic(rpn) {
   });
 }
 
-// The same with chains of operators as balanced trees, as possibleworlds/models/trees/balance.py has it.
-export function balanced(rpn) {
+// The same with chains of operators as balanced trees, or restored, as possibleworlds/models/trees/balance.py has it.
+export function balanced(rpn, restore = false) {
   const keys = new Map(); // the same for equal sub-formulas
   const keyOf = (parts) => keys.get(`${parts}`) ?? keys.set(`${parts}`, keys.size).size - 1;
   const run = (op, nodes) => nodes.flatMap((node) => (node.symbol === op ? node.operands : [node]));
   const membersOf = (node, kind, isNegated = false) => (
     node.kind === (isNegated ? DUAL[kind] : kind) ? node.members.map(([not, one]) => [not !== isNegated, one])
       : node.symbol === "~" && !node.kind ? membersOf(node.operands[0], kind, !isNegated) : [[isNegated, node]]);
-  const joined = (op, parts, half = Math.ceil(parts.length / 2)) => (parts.length === 1
-    ? parts[0] : [...joined(op, parts.slice(0, half)), ...joined(op, parts.slice(half)), op]);
+  const joined = (codes, parts, half = Math.ceil(parts.length / 2)) => (parts.length === 1
+    ? parts[0] : [...joined(codes, parts.slice(0, half)), ...joined(codes, parts.slice(half)), ...codes]);
   const write = ({ symbol, operands, kind, members }) => {
-    if (members.length < MIN_CHAIN) return operands[1] ? joined(symbol, operands.map(write)) : [...operands.flatMap(write), symbol];
+    if (members.length < MIN_CHAIN) return operands[1] ? joined([symbol], operands.map(write)) : [...operands.flatMap(write), symbol];
     const distinct = new Map(members.map(([not, one]) => [`${not} ${one.key}`, [not, one]]));
-    return joined(kind, [...distinct.values()].map(([not, one]) => (not ? [...write(one), "~"] : write(one))));
+    return joined(restore ? [kind, "~", "~"] : [kind], [...distinct.values()].map(([not, one]) => (not ? [...write(one), "~"] : write(one))));
   };
   return write(fold(basic(rpn), (symbol, operands) => {
     const [left, right] = operands;
@@ -187,10 +186,10 @@ function planOf({ nodes }, d) {
 
 // The score of a world by the terms of both sides, log(e^a + e^b), as guided worlds are scored; else z is.
 export const bySides = (a, b) => Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b)));
-// One pair in one network, with the memory for its vectors.
+// One pair in one network, with the memory for its vectors; another evaluator judges worlds in doubt.
 export class Evaluator {
-  constructor(network, pair, combine = (a, b, bias) => a + b + bias) {
-    Object.assign(this, { network, pair, combine }, planOf(pair, network.d));
+  constructor(network, pair, combine = (a, b, bias) => a + b + bias, judge = null) {
+    Object.assign(this, { network, pair, combine, judge }, planOf(pair, network.d));
     const size = pair.nodes.length * network.d;
     this.units = new Float64Array(size);
     this.gradients = new Float64Array(size);
@@ -210,7 +209,7 @@ export class Evaluator {
     }
     let [a, b] = [0, 0];
     for (let j = 0; j < d; j++) [a, b] = [a + net.wf[j] * units[pair.a * d + j], b + net.wf[d + j] * units[pair.b * d + j]];
-    return [a, b];
+    return this.judge && this.combine(a, b, net.bias) < DOUBT ? this.judge.terms(worlds, at) : [a, b];
   }
 
   // The score of the pair in one world.

@@ -13,10 +13,9 @@ const MAX_PARTS = 400; // so that a step takes a fraction of a second
 // One network's worlds after each step: what it says of each, and what is true of each.
 class Contestant {
   // It searches with the one evaluator, and shows with the other what it takes each sub-formula for.
-  constructor(argument, network, searched, shown = searched, combine = undefined) {
-    Object.assign(this, { argument, network, pair: shown, worlds: [], scores: [], refutes: [], flipped: [] });
-    this.evaluator = new Evaluator(network, searched, combine);
-    this.reader = new Evaluator(network, shown);
+  constructor(argument, network, pair, evaluator = new Evaluator(network, pair)) {
+    Object.assign(this, { argument, network, pair, evaluator, worlds: [], scores: [], refutes: [], flipped: [] });
+    this.reader = new Evaluator(network, pair);
   }
 
   add(worlds, scores = this.evaluator.scores(worlds), flipped = null) {
@@ -71,7 +70,9 @@ export class Search {
     const letters = pair.nodes.filter(({ op }) => op < 0).map(({ right }) => right);
     const components = relevantComponents(guidedworldnet, letters);
     const budget = guidedworldnet.search_evaluations * letters.length;
-    this.guided = new Contestant(argument, pruned(guidedworldnet), shaped, pair, bySides);
+    const network = pruned(guidedworldnet);
+    const judge = new Evaluator(network, compile(...sides, (rpn) => balanced(rpn, true)));
+    this.guided = new Contestant(argument, network, pair, new Evaluator(network, shaped, bySides, judge));
     this.gradient = new Evaluator(guidedworldnet, shaped); // needs what is pruned
     this.chains = walkers(this.guided.evaluator, components, n, budget);
     this.descent = guidedworldnet.descent_steps;

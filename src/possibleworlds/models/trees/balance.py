@@ -7,6 +7,10 @@ the same distance from the root.
 - Runs of & and of | are balanced, and a > (b > c) becomes (a & b) > c.
 - A chain of MIN_CHAIN or more members is balanced even if it is written in several notations, as
   a & ~(b > ~c) is a & b & c, and a > (b | ~c) is ~a | b | ~c. Equal members are kept once.
+- On demand, such a chain is also restored: each of its operators is negated twice. This changes no
+  truth value, but the network's vectors. The longer a chain, the further its vectors drift from any
+  that the network has learnt, until a disjunction of 20 false members seems true; a negation, which
+  is in most formulas that it has learnt, brings them back.
 """
 
 from collections import deque
@@ -43,17 +47,19 @@ class Node:
     """Whether the members are to be negated."""
 
 
-def balance(codes: Iterable[int]) -> list[int]:
+def balance(codes: Iterable[int], restore: bool = False) -> list[int]:
     """Balance a formula in reverse Polish notation, keeping the order of operands.
 
     >>> import numpy as np
     >>> from possibleworlds.logic.alphabet import decode, encode
-    >>> def balanced(rpn: str) -> str:
-    ...     return decode(np.uint8(balance(encode(rpn))))
+    >>> def balanced(rpn: str, restore: bool = False) -> str:
+    ...     return decode(np.uint8(balance(encode(rpn), restore)))
     >>> [balanced(rpn) for rpn in ("ab&c&d&", "abcd|||~", "abcde>>>>")]
     ['ab&cd&&', 'ab|cd||~', 'ab&cd&&e>']
     >>> balanced("a" + "".join(f"{v}~>~" for v in "bcdefgh"))  # ~(~(a > ~b) > ~c) and so on
     'ab&cd&&ef&gh&&&'
+    >>> balanced("abcdefgh|||||||", restore=True)
+    'ab|~~cd|~~|~~ef|~~gh|~~|~~|~~'
     """
     stack: list[Node] = []
     keys: dict[tuple[int, ...], int] = {}
@@ -67,7 +73,7 @@ def balance(codes: Iterable[int]) -> list[int]:
         elif left and right:
             join(node, left, right)
         stack.append(node)
-    return codes_from_root(stack[0])[::-1]
+    return codes_from_root(stack[0], restore)[::-1]
 
 
 def negate(node: Node, operand: Node) -> None:
@@ -125,16 +131,16 @@ def merge_operands(code: int, left: Node, right: Node) -> deque[Node]:
     return first
 
 
-def codes_from_root(root: Node) -> list[int]:
+def codes_from_root(root: Node, restore: bool) -> list[int]:
     """List the codes of a formula from the root: operator, right operands, left operands."""
     codes: list[int] = []
-    todo: list[tuple[int, list[tuple[bool, Node]]]] = [(0, [(False, root)])]
+    todo: list[tuple[list[int], list[tuple[bool, Node]]]] = [([], [(False, root)])]
     while todo:
-        code, parts = todo.pop()
+        joint, parts = todo.pop()  # the codes that join two parts
         if len(parts) > 1:
             half = (len(parts) + 1) // 2
-            codes.append(code)
-            todo += [(code, parts[:half]), (code, parts[half:])]
+            codes += joint
+            todo += [(joint, parts[:half]), (joint, parts[half:])]
             continue
         ((is_negated, node),) = parts
         if is_negated:
@@ -142,10 +148,11 @@ def codes_from_root(root: Node) -> list[int]:
         if len(node.members) >= MIN_CHAIN:
             flipped = [(negated != node.is_flipped, part) for negated, part in node.members]
             distinct = {(negated, part.key): (negated, part) for negated, part in flipped}
-            todo.append((node.kind, list(distinct.values())))
+            joint = [NOT_CODE, NOT_CODE, node.kind] if restore else [node.kind]
+            todo.append((joint, list(distinct.values())))
             continue
         if len(node.operands) < 2:
             codes.append(node.code)
         if node.operands:
-            todo.append((node.code, [(False, operand) for operand in node.operands]))
+            todo.append(([node.code], [(False, operand) for operand in node.operands]))
     return codes

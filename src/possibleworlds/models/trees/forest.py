@@ -85,7 +85,15 @@ class Forest:
     @cached_property
     def balanced(self) -> Forest:
         """The formulas, with chains of operators as balanced trees."""
-        formulas = [balance(self.code[i:j].tolist()) for i, j in pairwise(self.offsets)]
+        return self._rewritten(restore=False)
+
+    @cached_property
+    def restored(self) -> Forest:
+        """The same, with double negations in long chains."""
+        return self._rewritten(restore=True)
+
+    def _rewritten(self, restore: bool) -> Forest:
+        formulas = [balance(self.code[i:j].tolist(), restore) for i, j in pairwise(self.offsets)]
         offsets = np.cumsum([0, *map(len, formulas)])
         return Forest(np.fromiter(chain.from_iterable(formulas), np.uint8, offsets[-1]), offsets)
 
