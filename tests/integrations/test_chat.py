@@ -321,9 +321,12 @@ def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "tiny" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     written = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
-    assert "\npossibleworlds evaluate --endpoint URL --model tiny sets/test_easy.txt\n" in written
+    repeat = "possibleworlds evaluate --endpoint URL --model tiny --max-tokens 2048"
+    assert f"\n{repeat} sets/test_easy.txt\n" in written
     (row,) = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))["results"]
     assert row["trained_on"] == ""  # not the folder, which has no training data either
+    assert row["validation"] is None
+    assert json.loads((tmp_path / "lm" / "run.json").read_text())["metrics"]["validation"] == 0
     assert "possibleworlds train tiny" not in written
     bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
     assert bad.returncode == 2
@@ -388,6 +391,34 @@ def test_an_endpoint_is_evaluated_without_torch(tmp_path: Path) -> None:
         "replies.jsonl",
         "run.json",
     }
+
+
+def test_accuracy_on_test_data_is_no_validation_accuracy(tmp_path: Path) -> None:
+    Pairs.of(PAIRS).save(tmp_path / "pairs.txt")
+    run = str(tmp_path / "lm")
+    with serving() as server:
+        command = ["evaluate", "--endpoint", server.url, "--model", "tiny", "--out", run]
+        assert CliRunner().invoke(app, [*command, str(tmp_path / "pairs.txt")]).exit_code == 0
+    report = ["report", run, "--out", str(tmp_path / "report")]
+    assert CliRunner().invoke(app, report).exit_code == 0
+    assert "validation in training" not in (tmp_path / "report" / "report.md").read_text("utf-8")
+
+
+def test_the_length_of_replies_is_an_option(tmp_path: Path) -> None:
+    data, run = tmp_path / "pairs.txt", tmp_path / "lm"
+    Pairs.of(PAIRS).save(data)
+    with serving() as server:
+        command = ["evaluate", str(data), "--endpoint", server.url, "--model", "tiny"]
+        short = [*command, "--out", str(run), "--max-tokens", "5"]
+        assert CliRunner().invoke(app, short).exit_code == 0
+        assert {request["max_tokens"] for request in server.requests} == {5}
+        assert json.loads((run / "run.json").read_text())["settings"] == {"max_tokens": 5}
+        longer = CliRunner().invoke(app, [*command, "--out", str(run)])
+        assert "holds results with max_tokens 5, not 2048" in str(longer.exception)
+        assert CliRunner().invoke(app, [*command, "--out", f"{run}2"]).exit_code == 0
+        assert server.requests[-1]["max_tokens"] == 2048
+    without = CliRunner().invoke(app, ["evaluate", "treenet", str(data), "--max-tokens", "5"])
+    assert "--max-tokens is for a language model" in str(without.exception)
 
 
 @pytest.mark.parametrize("option", [["--certify"], ["--worlds", "8"], ["--budget", "100"]])

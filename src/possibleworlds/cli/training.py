@@ -151,6 +151,9 @@ def evaluate(
     concurrency: Annotated[
         int | None, Option(min=1, max=256, help="Requests at a time; default 8.")
     ] = None,
+    max_tokens: Annotated[
+        int | None, Option(min=1, help="The most tokens of its reply; default 2048.")
+    ] = None,
     trust: console.Trust = False,
     as_json: console.Json = False,
 ) -> None:
@@ -173,10 +176,12 @@ def evaluate(
         if certify or any(option is not None for option in (worlds, steps, budget)):
             raise UserError("a language model has no worlds, so --endpoint excludes their options")
         files = data_files([Path(run), *(paths or [])])
-        results = evaluate_endpoint(files, endpoint, model, folder, concurrency or 8)
+        limits = {"concurrency": concurrency, "max_tokens": max_tokens}
+        results = evaluate_endpoint(files, endpoint, model, folder, limits)
         print_evaluations(results, as_json=as_json)
         return
     of_endpoint = {"model": model or None, "out": folder, "concurrency": concurrency}
+    of_endpoint["max-tokens"] = max_tokens
     for name, value in of_endpoint.items():
         if value is not None:
             raise UserError(f"--{name} is for a language model at an --endpoint")
@@ -209,7 +214,7 @@ def evaluate(
 
 
 def evaluate_endpoint(
-    files: list[Path], url: str, model: str, folder: Path | None, concurrency: int
+    files: list[Path], url: str, model: str, folder: Path | None, limits: dict[str, int | None]
 ) -> dict[Path, Evaluation]:
     """Evaluate a language model at a chat endpoint, into a folder that `report` reads as a run.
 
@@ -217,10 +222,11 @@ def evaluate_endpoint(
     """
     from possibleworlds.integrations import chat
 
-    endpoint = chat.Endpoint(url, model, concurrency=concurrency)
+    chosen = {name: limit for name, limit in limits.items() if limit is not None}
+    endpoint = chat.Endpoint(url, model, **chosen)
     endpoint.validate()
     run = folder or Path("runs") / re.sub(r"^\.+|[^\w.-]+", "-", model)  # never ".."
-    chat.check_folder(run, model)
+    chat.check_folder(run, endpoint)
     names = console.short_names(files)
     advice = f"the replies are in {run}; the same command continues"
     evaluations, results = {}, []

@@ -59,7 +59,8 @@ class Endpoint:
     """The base address, including /v1."""
     model: str
     temperature: Annotated[float, Range(0)] = 0.0
-    max_tokens: Annotated[int, Range(1)] = 2048
+    max_tokens: Annotated[int, Range(1, 1e9)] = 2048
+    """The most tokens of a reply; one that is longer is cut off."""
     timeout: Annotated[float, Range(0.001, 1e6)] = 300.0
     """The seconds that a request may take."""
     retries: Annotated[int, Range(0, 100)] = 6
@@ -370,17 +371,17 @@ def evaluate_file(
     """Evaluate a language model on a data file, into a folder that `report` reads as a run."""
     from possibleworlds.training.evaluation import Evaluation
 
-    check_folder(run, endpoint.model)
+    check_folder(run, endpoint)
     pairs = read(file)
     result = evaluate_chat(endpoint, pairs, cache, progress=lambda _: progress(1), stop=stop)
     right = np.array([outcome.verdict == "right" for outcome in result.scores])
     evaluation = Evaluation.of(right, pairs)
-    store_results(run, endpoint.model, file, evaluation)
+    store_results(run, endpoint, file, evaluation)
     return evaluation, result
 
 
-def check_folder(folder: Path, model: str) -> None:
-    """Raise UserError if a folder holds anything but replies and results of a language model."""
+def check_folder(folder: Path, endpoint: Endpoint) -> None:
+    """Raise UserError if a folder holds anything but replies and results with these settings."""
     from possibleworlds.training.checkpoint import RUN, read_run
     from possibleworlds.training.evaluations import EVALUATION
 
@@ -393,14 +394,18 @@ def check_folder(folder: Path, model: str) -> None:
     advice = "--out names another folder"
     if RUN in content:
         record = read_run(folder)
-        if record.model != model or not record.is_language_model:
+        if record.model != endpoint.model or not record.is_language_model:
             what = "results of" if record.is_language_model else "a run of the network"
             raise UserError(f"{folder} holds {what} {shortened(record.model)}; {advice}")
+        max_tokens = record.settings.get("max_tokens", Endpoint.max_tokens)
+        if max_tokens != endpoint.max_tokens:
+            what = f"results with max_tokens {quoted(max_tokens)}"
+            raise UserError(f"{folder} holds {what}, not {endpoint.max_tokens}; {advice}")
     if content - ({REPLIES, RUN, EVALUATION} if RUN in content else {REPLIES}):
-        raise UserError(f"{folder} holds something else than results of {model}; {advice}")
+        raise UserError(f"{folder} holds something else than results of {endpoint.model}; {advice}")
 
 
-def store_results(folder: Path, model: str, file: Path, evaluation: "Evaluation") -> None:
+def store_results(folder: Path, endpoint: Endpoint, file: Path, evaluation: "Evaluation") -> None:
     """Store the evaluation of a language model on a file in the form of a run, for `report`.
 
     All training metrics are zero, as the model was trained elsewhere.
@@ -412,13 +417,13 @@ def store_results(folder: Path, model: str, file: Path, evaluation: "Evaluation"
     RunRecord(
         format=RUN_FORMAT,
         version=possibleworlds.__version__,
-        model=model,
-        settings={},
+        model=endpoint.model,
+        settings={"max_tokens": endpoint.max_tokens},
         training={"batch_size": 0, "permute_symbols": False},
         seed=0,
         vocabulary=list(SYMBOLS),
         data={},
         torch="",
-        metrics=Metrics(0, 0.0, 0.0, 0, evaluation.accuracy, 0, finished=True),
+        metrics=Metrics(0, 0.0, 0.0, 0, 0.0, 0, finished=True),
     ).write(folder)
     store(EvaluationTask(folder, file), {**evaluation.to_json(), "sha256": sha256(file)})

@@ -111,6 +111,8 @@ def repeat_section(material: Material) -> list[Part]:
         record, metrics = run.record, run.metrics
         if record.is_language_model:
             evaluate = ["possibleworlds", "evaluate", "--endpoint", "URL", "--model", record.model]
+            if max_tokens := record.settings.get("max_tokens"):
+                evaluate += ["--max-tokens", str(max_tokens)]
             line = join([*evaluate, *evaluated_files(run, material.folders).get(0, [])])
             commands = by_name(f"# version {record.version}\n{line}", material.folders)
             parts.append(Code(record.model, commands))

@@ -27,7 +27,7 @@ class ResultRow:
     model: str
     trained_on: str
     seeds: list[int]
-    validation: SeedMean
+    validation: SeedMean | None  # None for a language model, which was not trained here
     accuracy: dict[str, dict[str, SeedMean]]  # by data set, then by split
     paper: dict[str, float] | None
     parameters: int
@@ -41,7 +41,7 @@ def result_row(group: RunGroup, material: Material) -> ResultRow:
         model=group.model,
         trained_on=material.data_name(group.first),
         seeds=group.seeds,
-        validation=group.validation,
+        validation=None if group.first.record.is_language_model else group.validation,
         accuracy=group.accuracy_by_source,
         paper=group.paper or None,
         parameters=int(group.metric("parameters").mean),
@@ -60,7 +60,8 @@ def results_section(
     seeds = "a mean ± the standard deviation over seeds" if several else "of one seed"
     parts: list[Part] = [text("results", seeds=seeds, settings=len(rows), runs=len(material.runs))]
     sources = dict.fromkeys(source for row in rows for source in row.accuracy)
-    for source in sources or [IN_TRAINING]:
+    trained_here = any(row.validation for row in rows)
+    for source in sources or [IN_TRAINING] * trained_here:
         title = f"On {code(source)}" if sources else source
         parts += [f"**{title}**", results_table(rows, source, sampling)]
     if not all(row.accuracy for row in rows):
@@ -84,7 +85,8 @@ def results_table(
     """Show accuracies on a data set next to the paper's, and those of random rows."""
 
     def accuracy_of(row: ResultRow) -> dict[str, SeedMean]:
-        in_training = {"validate": row.validation} if source == IN_TRAINING else {}
+        validation = row.validation if source == IN_TRAINING else None
+        in_training = {"validate": validation} if validation else {}
         return row.accuracy.get(source, in_training)
 
     def accuracy_cell(value: SeedMean | float | None, paper: float | None = None) -> Cell:
