@@ -13,6 +13,7 @@ from possibleworlds.logic import (
     equivalent,
     parse,
     to_text,
+    truth_table,
 )
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ __all__ = [
     "tasks",
     "to_text",
     "train",
+    "truth_table",
 ]
 
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 
 import possibleworlds as pw
 from possibleworlds.errors import UserError
-from possibleworlds.logic import Formula, entailment, truth_table
+from possibleworlds.logic import Formula, entailment
 from possibleworlds.logic.sat import find_model
-from possibleworlds.logic.truth import COUNTED_VARIABLES, evaluate_bits, random_columns
+from possibleworlds.logic.truth import COUNTED_VARIABLES, evaluate_bits, random_columns, table_bits
 from tests.conftest import formulas
 
 
@@ -32,7 +32,7 @@ def truth_by_recursion(formula: Formula, assignment: dict[str, bool]) -> bool:
 
 @given(formulas())
 def test_truth_tables_agree_with_plain_recursion(formula: Formula) -> None:
-    table = truth_table(formula)
+    table = table_bits(formula)
     names = formula.variables
     for row in range(1 << len(names)):
         assignment = {name: bool(row >> j & 1) for j, name in enumerate(names)}
@@ -83,7 +83,7 @@ def test_sampled_rows_are_rows_of_the_table(formula: Formula) -> None:
     names = formula.variables
     columns = random_columns(Random(1), names, 16)
     sampled = evaluate_bits(formula.rpn, columns, (1 << 16) - 1)
-    table = truth_table(formula)
+    table = table_bits(formula)
     for i in range(16):
         row = sum((columns[name] >> i & 1) << j for j, name in enumerate(names))
         assert sampled >> i & 1 == table >> row & 1

@@ -18,7 +18,7 @@ from possibleworlds.data.keys import pair_keys
 from possibleworlds.data.splits import PRESETS
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula, conjunction, variables_of
-from possibleworlds.logic.truth import count_rows, truth_table
+from possibleworlds.logic.truth import count_rows, table_bits
 
 GROUPS_AT_ONCE = 8
 TAUTOLOGY = "a tautology"
@@ -129,7 +129,7 @@ def several_premises(
         half = len(group.formulas) // 2
         formulas = [Formula(tuple(rpn)) for rpn in group.formulas]
         names = variables_of(*(f.rpn for f in formulas))
-        tables = [truth_table(formula, names) for formula in formulas]
+        tables = [table_bits(formula, names) for formula in formulas]
         all_rows = (1 << (1 << len(names))) - 1
         sets = [rng.choice(half, premises, replace=False).tolist() for _ in range(half)]
         worlds = [reduce(and_, (tables[i] for i in chosen)) for chosen in sets]

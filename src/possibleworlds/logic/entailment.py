@@ -17,6 +17,15 @@ MAX_TABLE_VARIABLES = 12
 RANDOM_ROWS = 1024
 
 
+def read_premises(a: Premises) -> list[Formula]:
+    """Parse one premise or several."""
+    if isinstance(a, str):
+        return parse_premises(a)
+    if not isinstance(a, Formula | Sequence):
+        raise UserError(f"premises are formulas or texts, not {quoted(a)}")
+    return [a] if isinstance(a, Formula) else list(map(parse, a))
+
+
 def read_sequent(a: Premises, b: Formula | str | None) -> tuple[list[Formula], Formula]:
     """Parse premises and conclusion, from two arguments or one text such as "p, p -> q |= q".
 
@@ -27,11 +36,7 @@ def read_sequent(a: Premises, b: Formula | str | None) -> tuple[list[Formula], F
         if not isinstance(a, str):
             raise UserError("no conclusion")
         return parse_sequent(a)
-    if isinstance(a, str):
-        return parse_premises(a), parse(b)
-    if not isinstance(a, Formula | Sequence):
-        raise UserError(f"premises are formulas or texts, not {quoted(a)}")
-    return ([a] if isinstance(a, Formula) else list(map(parse, a))), parse(b)
+    return read_premises(a), parse(b)
 
 
 def countermodel(

@@ -97,7 +97,7 @@ def table_columns(count: int) -> tuple[int, ...]:
     )
 
 
-def truth_table(formula: Formula | str, variables: tuple[str, ...] | None = None) -> int:
+def table_bits(formula: Formula | str, variables: tuple[str, ...] | None = None) -> int:
     """Compute the bit set of true rows, over the formula's variables or those passed."""
     formula = parse(formula)
     names = formula.variables if variables is None else variables
