@@ -293,6 +293,21 @@ def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "never").exists()
 
 
+def test_a_failed_run_leaves_nothing_behind(tmp_path: Path) -> None:
+    impossible = free_splits(4_000, (1, 1), (1, 1))
+    with pytest.raises(UserError, match="only"):
+        generate_folder(tmp_path / "new" / "data", impossible, seed=0)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "data").mkdir()
+    with pytest.raises(UserError, match="only"):
+        generate_folder(tmp_path / "data", impossible, seed=0)
+    assert not contents(tmp_path / "data")
+    generate_folder(tmp_path / "data", TINY[:1], seed=0)  # another request is not refused
+    with pytest.raises(UserError, match="only"):  # finished splits stay
+        generate_folder(tmp_path / "more", [*TINY[:1], *impossible], seed=0)
+    assert contents(tmp_path / "more").keys() == {"dataset.json", "test_exam.txt"}
+
+
 def test_more_rows_than_there_are_is_said_not_tried_for_ever(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="rows are to be found"):
         generate_folder(tmp_path / "few", [Split("x", 10_000, (1, 1), (0, 1))], seed=0)

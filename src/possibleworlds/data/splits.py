@@ -3,7 +3,8 @@
 import hashlib
 import json
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -148,8 +149,11 @@ def generate_folder(
         "settings": json.loads(json.dumps([asdict(split) for split in splits])),
     }
     pruner = Pruner(prune, splits, sum(map(count_lines, prune_against)))
-    with exclusive_folder(out):
-        manifest = open_folder(out, identity, force)
+    with (
+        removed_if_empty(out),
+        exclusive_folder(out),
+        opened_folder(out, identity, force) as manifest,
+    ):
         finished = finished_files(out, splits, manifest)
         for path in prune_against:
             add_file(path, pruner)
@@ -163,6 +167,32 @@ def generate_folder(
             manifest["splits"][split.name] = write_split(path, split, rows, progress)
             write_json(out / MANIFEST, manifest)
         return manifest
+
+
+@contextmanager
+def removed_if_empty(folder: Path) -> Iterator[None]:
+    """After an error, remove a folder, and those above it, that did not exist before."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        yield
+    except UserError:
+        with suppress(OSError):  # not empty
+            for path in missing:
+                path.rmdir()
+        raise
+
+
+@contextmanager
+def opened_folder(out: Path, identity: dict[str, Any], force: bool) -> Iterator[dict[str, Any]]:
+    """Yield the manifest of a folder; after an error, remove it if there are no data."""
+    manifest = open_folder(out, identity, force)
+    try:
+        yield manifest
+    except UserError:
+        if not manifest["splits"]:
+            with suppress(OSError):
+                (out / MANIFEST).unlink()
+        raise
 
 
 def finished_files(out: Path, splits: Sequence[Split], manifest: dict[str, Any]) -> set[Path]:
