@@ -65,6 +65,7 @@ def texts(rng: random.Random) -> list[str]:
         changed.append(text[:place] + rng.choice(["", rng.choice(JUNK)]) + text[place + 1 :])
     nonsense = ["".join(rng.choices(JUNK, k=rng.randint(0, 12))) for _ in range(1500)]
     corners = ["", " ", "p" * 9000 + " q", "9" * 9000, "x" * 500 + " & & " + "y" * 500]
+    corners += ["$p \\to q$", "\\(p \\to q\\)", "$$p$$", "\\[p & [q]\\]", "\\(p)", "$"]
     corners += ["\\mathit{true}", "\\mathit{2x}", "\\mathit{1}", "~" * 3000 + "p", "(" * 3000]
     return [*valid, *spaced, *joined, *changed, *nonsense, *corners]
 

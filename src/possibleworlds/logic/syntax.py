@@ -3,7 +3,8 @@
 There are four notations: the published format of the data sets `~((p&q))`, ordinary ASCII
 `~(p & q)`, Unicode `¬(p ∧ q)` and LaTeX `\\neg (p \\wedge q)`. The parser accepts any mixture of
 them, and words, with the usual precedence: ¬, ∧, ⊕, ∨, → and ← , ↔; → and ↔ associate to the right.
-Two more operators are rewritten: p ⊕ q as ¬(p ↔ q), and p ← q as q → p.
+Two more operators are rewritten: p ⊕ q as ¬(p ↔ q), and p ← q as q → p. LaTeX's spaces and the
+delimiters of its math mode, $ \\( \\) \\[ \\], count as spaces.
 """
 
 import re
@@ -37,7 +38,7 @@ MEANING = {spelling: symbol for symbol, all_ in SPELLINGS.items() for spelling i
 MEANING |= {word.upper(): MEANING[word] for word in WORDS}
 SIGNS = sorted((s for s in MEANING if not re.search("[A-Za-z0-9]", s)), key=len, reverse=True)
 TOKEN = re.compile(
-    r"(?P<space>(?:\s|\\(?:left|right)(?![A-Za-z])|\\[ ,;])+)"
+    r"(?P<space>(?:\s|\\(?:left|right)(?![A-Za-z])|\\[ ,;()\[\]]|\$)+)"
     r"|\\mathit\{(?P<long>(?:[^\W_]|\\_)+)\}(?P<primes>'*)"
     rf"|(?P<sign>{'|'.join(map(re.escape, SIGNS))}|\\[A-Za-z]+|\d\w*)"
     r"|(?P<word>[^\W\d]\w*'*)"

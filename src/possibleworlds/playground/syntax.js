@@ -34,7 +34,7 @@ const SIGNS = [...MEANING.keys()]
 const WORD = "[\\p{L}\\p{N}_]";
 const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\p{Z}]";
 const TOKEN = new RegExp(
-  `(?<space>(?:${SPACE}|\\\\(?:left|right)(?![A-Za-z])|\\\\[ ,;])+)` +
+  `(?<space>(?:${SPACE}|\\\\(?:left|right)(?![A-Za-z])|\\\\[ ,;()\\[\\]]|\\$)+)` +
     `|\\\\mathit\\{(?<long>(?:[\\p{L}\\p{N}]|\\\\_)+)\\}(?<primes>'*)` +
     `|(?<sign>${SIGNS.join("|")}|\\\\[A-Za-z]+|\\p{Nd}${WORD}*)` +
     `|(?<word>[\\p{L}\\p{Nl}\\p{No}_]${WORD}*'*)` +
