@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from possibleworlds.errors import UserError
-from possibleworlds.language import LEVELS, Item, score, tasks
+from possibleworlds.language import LEVELS, Item, dataset, problems, score, tasks
 from possibleworlds.language.item import KINDS, conjunction
 from possibleworlds.language.problems import SOURCES
 from possibleworlds.logic import Formula, countermodel, entails
@@ -125,7 +125,7 @@ def test_a_countermodel_in_the_answer_is_one() -> None:
 
 
 def test_conclusions_that_cannot_be_long_enough_are_an_error() -> None:
-    with pytest.raises(UserError, match="there are only 0 such items, not 5"):
+    with pytest.raises(UserError, match="only 0 such items were found, not 5"):
         tasks("conclude", size=5, operators=(1, 6), min_operators=10)
 
 
@@ -167,3 +167,19 @@ def test_an_item_with_a_label_in_words_is_refused() -> None:
     values = tasks("decide", size=1)[0].to_json()
     with pytest.raises(UserError, match="the label is true or false"):
         Item.from_json(values | {"label": "false"})
+
+
+def test_a_search_that_finds_almost_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = []
+    several_premises = problems.several_premises
+
+    def counted(*arguments: Any) -> list[problems.Unit]:
+        blocks.append(arguments)
+        return several_premises(*arguments)
+
+    monkeypatch.setattr(problems, "several_premises", counted)
+    monkeypatch.setattr(dataset, "SLOW_BLOCKS", 5)
+    with pytest.raises(UserError, match="only 0 such items were found, not 3"):
+        tasks("conclude", variables=1, operators=(0, 2), premises=2, size=3)
+    assert len(blocks) < 10
+    assert len(tasks("conclude", level=1, premises=2, size=300)) == 300

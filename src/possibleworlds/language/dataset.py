@@ -47,6 +47,9 @@ WITH_NEW_VARIABLES = ("massive", "giant")
 """Sources whose conclusions almost always have variables that the premises do not have."""
 FRUITLESS_PROBLEMS = 10_000
 """After so many problems without an item, as if conclusions cannot be that long, there are none."""
+SLOW_BLOCKS = 250
+"""After so many blocks of formulas, a search that finds less than an item in two of them ends: it
+would take minutes, and find ever fewer."""
 RANGES = {
     "premises": (1, 10),
     "shots": (0, 16),
@@ -117,6 +120,8 @@ class TaskSettings:
                 yield problem
             elif (fruitless := fruitless + 1) == FRUITLESS_PROBLEMS:
                 return
+            elif problem.block >= max(SLOW_BLOCKS, 2 * len(known)):
+                return
 
     def is_answer(self, problem: Problem) -> bool:
         """Whether the conclusion of a problem is one that a model may state."""
@@ -174,7 +179,7 @@ class Tasks(Sequence[Item]):
         self.settings = settings
         self.problems = list(islice(settings.problems(), size))
         if len(self.problems) < size:
-            raise UserError(f"there are only {len(self.problems)} such items, not {size}")
+            raise UserError(f"only {len(self.problems)} such items were found, not {size}")
 
     def __len__(self) -> int:
         return len(self.problems)

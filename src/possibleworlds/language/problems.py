@@ -35,6 +35,8 @@ class Problem:
     label: bool
     group: int
     """Problems with the same number come from one 4-tuple, or from one mutated pair."""
+    block: int = 0
+    """The number of blocks of formulas that were drawn before."""
 
 
 SOURCES = ("fourtuples", "validate", "easy", "hard", "big", "massive", "exam", "giant", "sat")
@@ -79,7 +81,7 @@ def problems(
                 for i in rng.permutation(len(unit)):
                     left, right, label = unit[i]
                     formulas = tuple(Formula(tuple(rpn)) for rpn in left)
-                    yield Problem(formulas, Formula(tuple(right)), label, group)
+                    yield Problem(formulas, Formula(tuple(right)), label, group, number)
                 group += 1
         fruitless = fruitless + 1 if group == before else 0
         if fruitless == FRUITLESS_DRAWS:
@@ -127,9 +129,10 @@ def several_premises(
     units: list[Unit] = []
     for group in sample_groups(rng, GROUPS_AT_ONCE, variables, operators):
         half = len(group.formulas) // 2
-        formulas = [Formula(tuple(rpn)) for rpn in group.formulas]
-        names = variables_of(*(f.rpn for f in formulas))
-        tables = [table_bits(formula, names) for formula in formulas]
+        names = variables_of(*group.formulas)
+        distinct = {rpn: Formula(tuple(rpn)) for rpn in group.formulas}  # few if they are short
+        table_of = {rpn: table_bits(formula, names) for rpn, formula in distinct.items()}
+        tables = [table_of[rpn] for rpn in group.formulas]
         all_rows = (1 << (1 << len(names))) - 1
         sets = [rng.choice(half, premises, replace=False).tolist() for _ in range(half)]
         worlds = [reduce(and_, (tables[i] for i in chosen)) for chosen in sets]
