@@ -112,15 +112,14 @@ class TaskSettings:
         generated = problems(self.source, self.variables, self.operators, self.premises, self.seed)
         fruitless, known = 0, set[int]()
         for problem in generated:
+            is_slow = problem.block >= max(SLOW_BLOCKS, 2 * len(known))
             if self.kind != "conclude":
                 yield problem
             elif self.is_answer(problem) and (key := premises_key(problem)) not in known:
                 known.add(key)  # premises are not repeated, as the conclusion is not shown
                 fruitless = 0
                 yield problem
-            elif (fruitless := fruitless + 1) == FRUITLESS_PROBLEMS:
-                return
-            elif problem.block >= max(SLOW_BLOCKS, 2 * len(known)):
+            elif (fruitless := fruitless + 1) == FRUITLESS_PROBLEMS or is_slow:
                 return
 
     def is_answer(self, problem: Problem) -> bool:

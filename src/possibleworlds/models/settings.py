@@ -1,7 +1,7 @@
 """Validation of settings, which are frozen dataclasses, without torch."""
 
 import math
-from dataclasses import fields
+from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from possibleworlds.errors import UserError, quoted
@@ -35,9 +35,21 @@ def check_kinds(settings: Any, owner: str) -> None:
             raise UserError(f"{owner} cannot have {name}={quoted(value)}")
 
 
+def setting_names(model: "type[Model]") -> set[str]:
+    """List a network's own settings; raise UserError unless they are a dataclass with defaults."""
+    cls = getattr(model, "settings_class", None)
+    if not (isinstance(cls, type) and is_dataclass(cls)):
+        kind = "missing" if cls is None else quoted(cls)
+        raise UserError(f"{model.__name__}.settings_class must be a dataclass, but is {kind}")
+    for field in fields(cls):
+        if field.default is MISSING and field.default_factory is MISSING:
+            raise UserError(f"{cls.__name__}.{field.name} needs a default")
+    return {field.name for field in fields(cls)}
+
+
 def make_settings(model: "type[Model]", values: dict[str, Any]) -> Any:
     """Build the settings of a network from values and defaults; raise UserError if invalid."""
-    known = {field.name for field in fields(model.settings_class)}
+    known = setting_names(model)
     if unknown := sorted(values.keys() - known):
         listed = ", ".join(sorted(known))
         raise UserError(f"{model.__name__} has no setting {quoted(unknown[0])}; it has {listed}")

@@ -84,6 +84,17 @@ class Dataset:
             yield rows, Batch.of(self.forest, left, right, device=self.device)
 
 
+def check_log_probs(model: Model, log_probs: object, rows: int) -> Tensor:
+    """Return the output of a network; raise UserError unless it is a float tensor (rows, 2)."""
+    expected = f"{type(model).__name__} must return log-probabilities: floats of shape ({rows}, 2)"
+    if not isinstance(log_probs, Tensor):
+        raise UserError(f"{expected}, not {type(log_probs).__name__}")
+    if log_probs.shape != (rows, 2) or not log_probs.is_floating_point():
+        kind = str(log_probs.dtype).removeprefix("torch.")
+        raise UserError(f"{expected}, not {kind} of shape {tuple(log_probs.shape)}")
+    return log_probs
+
+
 @torch.no_grad()
 def row_log_probabilities(
     model: Model,
@@ -99,7 +110,11 @@ def row_log_probabilities(
     with torch.random.fork_rng(devices=[]):
         for rows, batch in data.in_order_of_size():
             torch.manual_seed(seed)
-            log_probs[rows] = model.log_probs(batch, options).double().cpu().numpy()
+            output = check_log_probs(model, model.log_probs(batch, options), len(rows))
+            log_probs[rows] = output.double().cpu().numpy()
             progress(len(rows))
     model.train(was_training)
+    if n_nan := np.isnan(log_probs).any(1).sum():
+        name = type(model).__name__
+        raise UserError(f"{name} returned NaN for {n_nan:,} of {len(data):,} pairs")
     return log_probs

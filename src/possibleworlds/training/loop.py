@@ -16,7 +16,7 @@ from possibleworlds.models import Batch, Model
 from possibleworlds.models.base import Options
 from possibleworlds.records import from_json
 from possibleworlds.training import checkpoint
-from possibleworlds.training.batches import Dataset, row_log_probabilities
+from possibleworlds.training.batches import Dataset, check_log_probs, row_log_probabilities
 from possibleworlds.training.checkpoint import (
     Count,
     Fraction,
@@ -64,6 +64,8 @@ class Adam:
     """
 
     def __init__(self, weights: Mapping[str, nn.Parameter]) -> None:
+        if not weights:
+            raise UserError("the network has no weights to train")
         kinds = {(weight.dtype, weight.device) for weight in weights.values()}
         if len(kinds) != 1:
             raise UserError("the weights of a network must be of one type and on one device")
@@ -205,8 +207,10 @@ class Trainer:
         rate = settings.learning_rate
         if settings.schedule == "cosine":
             rate *= (1 + math.cos(math.pi * self.fraction_done)) / 2
-        log_probs = self.model.log_probs(batch, Options(progress=self.fraction_done))
+        output = self.model.log_probs(batch, Options(progress=self.fraction_done))
+        log_probs = check_log_probs(self.model, output, len(labels))
         loss = self.model.loss(log_probs, labels)
+        check_loss(self.model, loss)
         self.adam.gradient.zero_()
         loss.backward()
         self.adam.step(rate, settings.max_grad_norm)
@@ -215,7 +219,9 @@ class Trainer:
         self.adam.update_ema(min(settings.ema_decay, progress.step / (progress.step + 10)))
         if not math.isfinite(value := loss.item()):
             problem = f"the loss is {value} at step {progress.step}"
-            raise UserError(f"{problem}: try a lower learning_rate")
+            is_first = progress.step == 1
+            advice = "with the initial weights" if is_first else "try a lower learning_rate"
+            raise UserError(f"{problem}: {advice}")
         progress.loss_sum += value
         n_right = (log_probs.detach().argmax(1) == labels).sum().item()
         progress.accuracy_sum += n_right / len(labels)
@@ -306,6 +312,16 @@ class Trainer:
             tensors, _ = checkpoint.load_tensors(folder / record.weights)
             checkpoint.check_fit(self.model, tensors, folder / record.weights)
             self.best = {name: tensor.to(self.train.device) for name, tensor in tensors.items()}
+
+
+def check_loss(model: Model, loss: object) -> None:
+    """Raise UserError unless a loss is a single number that depends on the weights."""
+    name = type(model).__name__
+    if not isinstance(loss, Tensor) or loss.numel() != 1:
+        kind = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
+        raise UserError(f"{name}.loss must return a tensor with a single number, not {kind}")
+    if not loss.requires_grad:
+        raise UserError(f"{name} cannot be trained: its loss does not depend on its weights")
 
 
 def stored(tensors: dict[str, Tensor], name: str, like: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models.base import Model
-from possibleworlds.models.settings import check_kinds, make_settings
+from possibleworlds.models.settings import check_kinds, make_settings, setting_names
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class RunSettings:
     @classmethod
     def read(cls, model: type[Model], values: Mapping[str, Any]) -> "RunSettings":
         """Read settings from values or their text, by name; the others have their defaults."""
+        of_model = setting_names(model)
         kinds = get_type_hints(model.settings_class) | get_type_hints(TrainingSettings)
         parsed = {
             name: parse_value(value, kinds[name], name)
@@ -66,7 +67,9 @@ class RunSettings:
             for name, value in values.items()
         }
         names = {field.name for field in fields(TrainingSettings)}
-        of_model = {field.name for field in fields(model.settings_class)}
+        if shared := sorted(of_model & names):
+            own = f"{model.settings_class.__name__}.{shared[0]}"
+            raise UserError(f"{own} has the name of a training setting; choose another")
         if unknown := sorted(parsed.keys() - names - of_model):
             listed = [", ".join(sorted(part)) for part in (of_model, names)]
             known = f"it has {listed[0]}, and its training {listed[1]}"
