@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from possibleworlds import entails, parse
 from possibleworlds.cli import app
+from possibleworlds.data.published import FILES
 from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import sweep
@@ -98,6 +99,7 @@ def make_run(
             "correct": round(100 * accuracy),
             "accuracy": accuracy,
             "interval": [0.0, 1.0],
+            "sha256": FILES[f"{Path(key).name}.txt"] if key.startswith("published/") else None,
             "by_variables": {"3": {**parts, "accuracy": accuracy}},
             "by_operators": {"5-9": {**parts, "accuracy": accuracy}},
         }
@@ -133,10 +135,14 @@ def request(*folders: Path, data: tuple[Path, ...] = ()) -> ReportRequest:
 
 def test_mean_spread_best_and_cost_over_seeds(tmp_path: Path) -> None:
     for seed, accuracy in enumerate((0.70, 0.72, 0.74)):
-        tests = {"data/test_easy": accuracy, "data/test_hard": 0.6}
+        tests = {"published/test_easy": accuracy, "published/test_hard": 0.6}
         make_run(tmp_path / f"tree-{seed}", seed=seed, tests=tests)
-    make_run(tmp_path / "bow", "mlp-bow", tests={"data/test_easy": 0.55, "data/test_hard": 0.65})
-    table = results_table(results_in(tmp_path), "data")
+    make_run(
+        tmp_path / "bow",
+        "mlp-bow",
+        tests={"published/test_easy": 0.55, "published/test_hard": 0.65},
+    )
+    table = results_table(results_in(tmp_path), "published")
     tree, bow = cells(table, "treenet"), cells(table, "mlp-bow")
     assert (tree["easy"].text, tree["easy"].bold) == ("72.0 ± 2.0", True)
     assert (tree["hard"].text, tree["hard"].bold) == ("60.0 ± 0.0", False)
@@ -531,7 +537,25 @@ def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
     assert "Left out, as they are not finished: `b`." in text
     assert str(tmp_path) not in text.split("## How to repeat this")[0]
     assert "**validation in training**" in text
-    assert "\n| treenet | 70.0 (paper 72.7) |" in text
+    assert "\n| treenet | 70.0 |" in text
+
+
+def test_only_sets_with_the_papers_settings_are_compared_with_its_figures(tmp_path: Path) -> None:
+    like_the_paper = [split for split in paper_layout(80, 20, 20, 20, 20, 20) if split.rows < 80]
+    generate_folder(tmp_path / "like", like_the_paper, seed=0)
+    generate_folder(tmp_path / "own", free_splits(80, (1, 3), (1, 3)), seed=0)
+    keys = "like/test_easy", "like/test_hard", "own/test_easy", "elsewhere/test_easy"
+    make_run(tmp_path / "runs" / "tree", tests=dict.fromkeys(keys, 0.7))
+    report = request(tmp_path / "runs", data=(tmp_path / "like", tmp_path / "own"))
+    write_report(report, tmp_path / "out", silent)
+    numbers = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert numbers["results"][0]["comparable"] == ["like/test_easy", "like/test_hard"]
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "of 2 accuracies are at least as high as in the paper" in text
+    easy, hard = (f"paper {TABLE_2['treenet'][split]}" for split in ("test_easy", "test_hard"))
+    assert (text.count(easy), text.count(hard)) == (1, 1)
+    assert "| validate | *paper* |" in text  # Table 1
+    assert "| train | *paper* |" not in text
 
 
 def test_same_runs_same_report(tmp_path: Path) -> None:
@@ -715,17 +739,21 @@ def test_a_report_imports_nothing_that_a_file_names(
 
 def test_what_was_found_is_said_in_numbers_of_the_tables(tmp_path: Path) -> None:
     for model, easy, massive in (("treenet", 0.7, 0.5), ("mlp-bow", 0.6, 0.55)):
-        tests = {"data/test_easy": easy, "data/test_massive": massive}
+        tests = {"published/test_easy": easy, "published/test_massive": massive}
         make_run(tmp_path / model, model, tests=tests)
     best, paper, families = summarise(results_in(tmp_path), [])
-    assert best.startswith("Of 2 networks, **`treenet`** is the most accurate on `data`: 60.0 %")
+    assert best.startswith(
+        "Of 2 networks, **`treenet`** is the most accurate on `published`: 60.0 %"
+    )
     assert "next is `mlp-bow` with 57.5 %" in best
     # 60.0 - 57.1, 55.0 - 49.9, 70.0 - 72.2 and 50.0 - 56.6
     assert paper.startswith("2 of 4 accuracies are at least as high as in the paper")
     assert "from −6.6 points (`treenet` on massive) to +5.1 points (`mlp-bow` on massive)" in paper
     assert "from 60.0 to 55.0 % for the best bag of words (massive)" in families
     assert "from 70.0 to 50.0 % for the best tree network (massive)" in families
-    make_run(tmp_path / "a", "lstm", tests={"data/test_easy": 1.0, "data/test_massive": 1.0})
+    make_run(
+        tmp_path / "a", "lstm", tests={"published/test_easy": 1.0, "published/test_massive": 1.0}
+    )
     best, _, families = summarise(results_in(tmp_path), [])
     assert "100.0 % on average over easy and massive; next is" in best
     assert families.endswith(

@@ -31,6 +31,7 @@ class DataRow:
     name: str
     method: str
     table_1: dict[str, dict[str, float]]
+    paper_splits: list[str]  # the splits that are comparable with the paper's
     biases: FileStatistics | None
 
 
@@ -43,7 +44,9 @@ def data_row(folder: DataFolder) -> DataRow:
         for name, file in files.items()
     }
     first = islice(read_pairs(files["train"]), BIAS_ROWS) if "train" in files else None
-    return DataRow(folder.name, folder.method, lines, file_statistics(first) if first else None)
+    comparable = [name for name in files if name in folder.paper_splits]
+    biases = file_statistics(first) if first else None
+    return DataRow(folder.name, folder.method, lines, comparable, biases)
 
 
 def data_section(rows: Sequence[DataRow], material: Material) -> list[Part]:
@@ -67,7 +70,8 @@ def table_1(rows: Sequence[DataRow]) -> Table:
         sources: list[tuple[str, Iterable[float], bool]] = [
             (row.name, row.table_1[split].values(), False) for row in rows if split in row.table_1
         ]
-        sources += [("paper", paper.TABLE_1[split], True)] if split in paper.TABLE_1 else []
+        if any(split in row.paper_splits for row in rows):
+            sources.append(("paper", paper.TABLE_1[split], True))
         for name, values, muted in sources:
             numbers = zip(values, (0, 2, 2, 2, 1), strict=True)
             cells = [number(value, digits, muted) for value, digits in numbers]

@@ -1,13 +1,15 @@
 """The input of a report: data folders, and the groups of runs that each section compares."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from possibleworlds.data.files import TRAINING_FILES, data_files
-from possibleworlds.data.splits import MANIFEST, read_manifest
+from possibleworlds.data.published import FILES
+from possibleworlds.data.splits import MANIFEST, PRESETS, read_manifest
 from possibleworlds.errors import UserError
 from possibleworlds.paper import SPLITS
 from possibleworlds.report import runs
@@ -37,6 +39,17 @@ class DataFolder:
         """The settings of the training data; empty if unknown."""
         self.method = str(self.train.get("method", ""))
         """The method that generated the training data; empty if unknown."""
+        self.paper_splits = {f.stem for f in self.files if digest(f) == FILES.get(f.name)}
+        """The splits that are comparable with the paper's: published, or with its settings."""
+        self.paper_splits |= {split["name"] for split in settings if has_paper_settings(split)}
+
+
+def has_paper_settings(settings: dict[str, Any]) -> bool:
+    """Whether a split was generated with the settings of the paper's, in whatever size."""
+    return any(
+        json.loads(json.dumps(asdict(split))) == settings | {"rows": split.rows}
+        for split in PRESETS["paper"]
+    )
 
 
 @dataclass(frozen=True)
@@ -101,6 +114,18 @@ class Material:
     def folder_of(self, data: frozenset[tuple[str, str]]) -> DataFolder | None:
         """Find the folder that holds certain training data, which may be unknown."""
         return next((f for f in self.folders if data and f.fingerprint.items() == data), None)
+
+    def comparable(self, group: RunGroup) -> list[str]:
+        """List the evaluations of runs that are on sets like the paper's, by their keys."""
+        keys = {
+            f"{folder.name}/{split}" for folder in self.folders for split in folder.paper_splits
+        }
+        return [
+            key
+            for key, evaluation in group.first.evaluations.items()
+            if key in keys
+            or evaluation.get("sha256") == FILES.get(f"{key.rpartition('/')[2]}.txt", "")
+        ]
 
     def data_name(self, run: Run) -> str:
         """Describe the training data of a run by folder and method, or by fingerprint.

@@ -29,14 +29,24 @@ class ResultRow:
     seeds: list[int]
     validation: SeedMean | None  # None for a language model, which was not trained here
     accuracy: dict[str, dict[str, SeedMean]]  # by data set, then by split
-    paper: dict[str, float] | None
+    paper: dict[str, float] | None  # by split
+    comparable: list[str]  # the data sets, with their splits, that are like the paper's
     parameters: int
     seconds: SeedMean
     pairs_per_second: SeedMean
 
+    def paper_accuracy(self, source: str, split: str) -> float | None:
+        """Look up the paper's accuracy on a split, if the split of a data set is like it."""
+        is_like = f"{source}/{split}" in self.comparable
+        return self.paper.get(split) if self.paper and is_like else None
+
 
 def result_row(group: RunGroup, material: Material) -> ResultRow:
     """Summarise a group of runs, with the paper's accuracy."""
+    comparable = material.comparable(group)
+    trained_on = material.folder_of(group.first.data)
+    if trained_on and "validate" in trained_on.paper_splits:
+        comparable.append(f"{IN_TRAINING}/validate")
     return ResultRow(
         model=group.model,
         trained_on=material.data_name(group.first),
@@ -44,6 +54,7 @@ def result_row(group: RunGroup, material: Material) -> ResultRow:
         validation=None if group.first.record.is_language_model else group.validation,
         accuracy=group.accuracy_by_source,
         paper=group.paper or None,
+        comparable=comparable,
         parameters=int(group.metric("parameters").mean),
         seconds=group.metric("seconds"),
         pairs_per_second=group.metric("pairs_per_second"),
@@ -99,7 +110,7 @@ def results_table(
     splits = [split for split in SPLITS if any(split in accuracy_of(row) for row in rows)]
     several = len({row.trained_on for row in rows} - {""}) > 1
     accuracies = [
-        [accuracy_cell(accuracy_of(row).get(s), (row.paper or {}).get(s)) for s in splits]
+        [accuracy_cell(accuracy_of(row).get(s), row.paper_accuracy(source, s)) for s in splits]
         for row in rows
     ]
     lines: list[list[Any]] = []

@@ -38,7 +38,7 @@ def summarise(results: Sequence[ResultRow], sampling: Iterable[SamplingRow]) -> 
     }
     return [
         *best_network(rows, source),
-        *against_the_paper(rows),
+        *against_the_paper(rows, source),
         *families(rows),
         *random_rows(sampled),
     ]
@@ -78,13 +78,13 @@ def best_network(rows: Accuracies, source: str) -> Iterator[str]:
     )
 
 
-def against_the_paper(rows: Accuracies) -> Iterator[str]:
-    """Compare with the accuracies that the paper reports."""
+def against_the_paper(rows: Accuracies, source: str) -> Iterator[str]:
+    """Compare with the accuracies that the paper reports on splits with the same settings."""
     gaps = {
-        f"{code(row.model)} on {short(split)}": value.mean - row.paper[split]
+        f"{code(row.model)} on {short(split)}": value.mean - paper
         for row, accuracy in rows
-        if row.paper
         for split, value in accuracy.items()
+        if (paper := row.paper_accuracy(source, split)) is not None
     }
     if gaps:
         best, worst = max(gaps, key=gaps.__getitem__), min(gaps, key=gaps.__getitem__)

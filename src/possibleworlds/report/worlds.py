@@ -73,7 +73,8 @@ def sampling_rows(material: Material, evaluated: ByWorlds) -> list[SamplingRow]:
     for folder in material.test_folders:
         for file in sorted(folder.splits, key=lambda file: SPLITS.index(file.stem)):
             key = f"{folder.name}/{file.stem}"
-            paper = SAMPLING_ON_HARD if file.stem == "test_hard" else {}
+            is_hard = file.stem == "test_hard" and file.stem in folder.paper_splits
+            paper = SAMPLING_ON_HARD if is_hard else {}
             networks = evaluated.get(key, {})
             rows += [
                 SamplingRow(key, n, refuted, paper.get(n), accuracy, networks.get(n))
