@@ -48,6 +48,18 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_commits_exist(name: str) -> None:
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("a checkout without its history")
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for commit in re.findall(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7}\b", text):
+        assert not git("cat-file", "-e", commit).returncode, commit
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_python_parses(name: str) -> None:
     for block in blocks(ROOT / name, "python"):
         ast.parse(block)

@@ -1,7 +1,6 @@
 """Truth tables for people: rows to read, to show in a notebook or to pass to pandas."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 from possibleworlds.display import html_table
 from possibleworlds.errors import UserError
@@ -22,20 +21,19 @@ class TruthTable(list[dict[str, bool]]):
     """
 
     def __init__(self, formulas: Sequence[Formula], conclusion: Formula | None = None) -> None:
-        columns = [*formulas, *([] if conclusion is None else [conclusion])]
-        names = variables_of(*(formula.rpn for formula in columns))
+        everything = [*formulas, *([] if conclusion is None else [conclusion])]
+        names = variables_of(*(formula.rpn for formula in everything))
         if len(names) > LISTED_VARIABLES:
             raise UserError(
                 f"a truth table of {len(names)} variables has too many rows; "
                 f"those of up to {LISTED_VARIABLES} variables are listed"
             )
         # In the bit sets, the first variable changes fastest, so that the names are reversed.
-        bits = [table_bits(formula, names[::-1]) for formula in columns]
+        columns = {str(formula): table_bits(formula, names[::-1]) for formula in everything}
+        places = {name: place for place, name in enumerate(reversed(names))}
         for row in reversed(range(1 << len(names))):
-            values = {name: bool(row >> j & 1) for j, name in enumerate(reversed(names))}
-            line = {name: values[name] for name in names}
-            line |= {str(f): bool(b >> row & 1) for f, b in zip(columns, bits, strict=True)}
-            self.append(line)
+            values = {name: bool(row >> places[name] & 1) for name in names}
+            self.append(values | {text: bool(bits >> row & 1) for text, bits in columns.items()})
         self._premises = [str(formula) for formula in formulas]
         self._conclusion = None if conclusion is None else str(conclusion)
 
@@ -50,10 +48,10 @@ class TruthTable(list[dict[str, bool]]):
         return "✓" if row[self._conclusion] else "✗"
 
     def _cells(self) -> list[dict[str, str]]:
-        return [
-            {name: "FT"[value] for name, value in row.items()} | {"": self._mark(row)}
-            for row in islice(self, SHOWN_ROWS)
-        ]
+        rows = [{name: "FT"[value] for name, value in row.items()} for row in self[:SHOWN_ROWS]]
+        if self._conclusion is None:
+            return rows
+        return [row | {"": self._mark(values)} for row, values in zip(rows, self, strict=False)]
 
     def _rest(self) -> str:
         hidden = len(self) - SHOWN_ROWS
