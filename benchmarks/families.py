@@ -279,6 +279,28 @@ def consequences(n: int, random: Random) -> tuple[Formula, Formula]:
     return all_of(v), all_of(random.sample(parts, len(parts)))
 
 
+def cases(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a case distinction, and a conclusion that follows from each case, or all but one."""
+    *v, conclusion = variables(random, n + 1)
+    rules = one_less(random, [x >> conclusion for x in v])
+    return all_of([any_of(v), *rules]), conclusion
+
+
+def elimination(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw a disjunction, and its last member, where the others, or all but one, are excluded."""
+    literals = [literal(random, x) for x in variables(random, n)]
+    excluded = one_less(random, [~x for x in literals[:-1]])
+    return all_of([any_of(random.sample(literals, n)), *excluded]), literals[-1]
+
+
+def exactly_one(n: int, random: Random) -> tuple[Formula, Formula]:
+    """Draw that exactly one of n is true, and that it is among some, or among the others."""
+    v = variables(random, n)
+    some, others = v[: n // 2], one_less(random, v[n // 2 :])
+    pairs = [~(a & b) for a, b in combinations(v, 2)]
+    return all_of([any_of(v), *random.sample(pairs, len(pairs))]), ~any_of(some) >> any_of(others)
+
+
 def if_then_else(n: int, random: Random) -> tuple[Formula, Formula]:
     """Draw a nest of if-then-else that is true in one row alone, and a literal."""
     v = variables(random, n)
@@ -315,6 +337,9 @@ FAMILIES: dict[str, Family] = {
     "26 variables once each, a symbol changed": partial(one_symbol, 26, 26),
     "20 variables, 40 places, a symbol changed": partial(one_symbol, 40, 20),
     "20 facts and 190 consequences": partial(consequences, 20),
+    "a conclusion from each of 17 cases": partial(cases, 17),
+    "19 of 20 cases excluded": partial(elimination, 20),
+    "exactly one of 20": partial(exactly_one, 20),
     "if-then-else nested 20 deep": partial(if_then_else, 20),
 }
 
