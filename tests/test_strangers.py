@@ -95,7 +95,9 @@ def test_figures_and_copies_are_not_written_through_a_symlink(tmp_path: Path) ->
     written = [tmp_path / "plot.png", copy / "run.json", copy / "model.safetensors"]
     for path in written:
         path.symlink_to(theirs)
-    plot_distributions(file_statistics(read_pairs(data)), written[0])
+    statistics = file_statistics(read_pairs(data))
+    statistics.features = {"length": statistics.features["length"]}  # the others take seconds
+    plot_distributions(statistics, written[0])
     assert pretrained_copy(Path("linear-bow"), out) == copy
     assert theirs.read_text() == "precious"
     assert not any(path.is_symlink() for path in written)

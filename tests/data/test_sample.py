@@ -1,7 +1,8 @@
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from possibleworlds.data.groups import SIDE, sample_groups
@@ -61,10 +62,9 @@ def test_random_words_differ_between_variables() -> None:
     assert len(np.unique(words)) == 26 * 16
 
 
-@settings(max_examples=5)
-@given(st.integers(0, 1000), st.sampled_from([(1, 3), (6, 10), (9, 13), (20, 26)]))
-def test_what_a_group_says_of_entailment_is_true(seed: int, variables: tuple[int, int]) -> None:
-    for group in sample_groups(np.random.default_rng(seed), 2, variables, (1, 12)):
+@pytest.mark.parametrize("variables", [(1, 3), (6, 10), (9, 13), (20, 26)])
+def test_what_a_group_says_of_entailment_is_true(variables: tuple[int, int]) -> None:
+    for group in sample_groups(np.random.default_rng(0), 1, variables, (1, 12)):
         lefts = [Formula(tuple(group.left(i))) for i in range(SIDE)]
         rights = [Formula(tuple(group.right(j))) for j in range(SIDE)]
         for i in range(0, SIDE, 7):

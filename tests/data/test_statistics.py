@@ -90,6 +90,8 @@ def test_four_tuples_show_exactly_zero_and_naive_data_the_papers_biases(tmp_path
     positive, negative = naive.features["new variables"]["B"].means
     assert positive < negative - 0.3
     json.dumps(as_json(naive))
+    # Of all features, tests/test_cli.py draws a plot; these have many values, and one side.
+    naive.features = {name: naive.features[name] for name in ("#sat", "new variables")}
     plot_distributions(naive, tmp_path / "naive.png")
     assert (tmp_path / "naive.png").read_bytes().startswith(b"\x89PNG")
 

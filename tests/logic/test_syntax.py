@@ -12,7 +12,7 @@ from possibleworlds.logic.syntax import MEANING, Notation, parse_sequent
 from tests.conftest import formulas
 
 STYLES: tuple[Notation, ...] = ("published", "ascii", "unicode", "latex")
-DEEP = 100_000
+DEEP = 40_000
 
 
 @given(formulas(), st.sampled_from(STYLES))
