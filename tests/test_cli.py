@@ -477,8 +477,7 @@ def test_evaluate_keeps_the_files_that_were_done(small: Path) -> None:
     files = [str(small / name) for name in ("test_exam.txt", "train.txt")]
     options = ["--worlds", "20000", "--json"]
     command = [sys.executable, "-m", "possibleworlds", "evaluate", "possibleworldnet"]
-    short = [*command, files[0], "--json"]
-    expected = subprocess.run(short, check=True, capture_output=True, text=True).stdout
+    expected = run("evaluate", "possibleworldnet", files[0], "--json").stdout
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with started([*command, *files, *options], **streams) as running:
         assert running.stdout

@@ -1,9 +1,11 @@
 """Names, sizes and types that a stranger, or a slip, may give: one clear line, and no more."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -269,13 +271,24 @@ def test_a_pipe_in_the_place_of_a_file_is_no_file(command: str, tmp_path: Path) 
     pipe = tmp_path / PIPES[command]
     pipe.unlink(missing_ok=True)
     os.mkfifo(pipe)
-    words = [sys.executable, "-m", "possibleworlds", *command.split()]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    done = run_in_a_fork(*command.split(), cwd=tmp_path)
     assert "Traceback" not in done.stderr
     if "SWEEP" not in command:  # where nothing is known of a lock, somebody may hold it
         assert done.returncode == 2
         assert f"{pipe.name}" in done.stderr
         assert "not a regular file" in done.stderr
+
+
+def run_in_a_fork(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the command by a copy of this process, which is killed if it waits for ever."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        waiting = pool.submit(run_here, *arguments, cwd=cwd)
+        try:
+            return waiting.result(timeout=120)
+        except TimeoutError:
+            for process in multiprocessing.active_children():
+                process.kill()
+            pytest.fail("still waiting")
 
 
 def write_sweep(folder: Path) -> None:

@@ -25,6 +25,7 @@ from possibleworlds.integrations import chat
 from possibleworlds.integrations.chat import Endpoint, ReplyCache, ask, evaluate_chat, items_of
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.parallel import StopRequestedError
+from tests.conftest import run_here
 from tests.test_cli import without_torch
 
 PAIRS = [Pair("pq&", "q", True), Pair("pq|", "q", False), Pair("p", "pq|", True)]
@@ -307,17 +308,16 @@ def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
     data.parent.mkdir()
     Pairs.of(PAIRS).save(data)
     with serving(503) as server:
-        command = [sys.executable, "-m", "possibleworlds", "evaluate", "--endpoint", server.url]
-        command += ["--model", "tiny", "--out", str(tmp_path / "lm"), str(data)]
-        for total_requests in (4, 4):  # the second time nothing is total_requests again
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = ["evaluate", "--endpoint", server.url]
+        options = ["--model", "tiny", "--out", str(tmp_path / "lm"), str(data)]
+        for total_requests in (4, 4):  # the second time nothing is requested again
+            done = run_here(*command, *options)
             assert done.returncode == 0, done.stderr
             assert "100.00%" in done.stdout
             assert "21 tokens of prompts, 9 of replies" in done.stderr
             assert len(server.requests) == total_requests
-    report = [sys.executable, "-m", "possibleworlds", "report", str(tmp_path / "lm"), "--out"]
-    report += [str(tmp_path / "report"), "--data", str(data.parent)]
-    done = subprocess.run(report, capture_output=True, text=True)
+    options = ["--out", str(tmp_path / "report"), "--data", str(data.parent)]
+    done = run_here("report", tmp_path / "lm", *options)
     assert done.returncode == 0, done.stderr
     assert "tiny" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     written = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
@@ -328,7 +328,7 @@ def test_the_command_line_prints_the_same_table(tmp_path: Path) -> None:
     assert row["validation"] is None
     assert json.loads((tmp_path / "lm" / "run.json").read_text())["metrics"]["validation"] == 0
     assert "possibleworlds train tiny" not in written
-    bad = subprocess.run([*command[:5], "ftp://x", str(data)], capture_output=True, text=True)
+    bad = run_here("evaluate", "--endpoint", "ftp://x", data)
     assert bad.returncode == 2
     assert "not an address" in bad.stderr
 

@@ -50,6 +50,7 @@ from possibleworlds.training.pipeline import Job
 from possibleworlds.training.pipeline import run_job as train
 from possibleworlds.training.predictor import load
 from possibleworlds.training.settings import RunSettings
+from tests.conftest import run_here
 
 
 def make_run(
@@ -505,12 +506,8 @@ def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
     assert str(trained / "data") not in page
     assert "possibleworlds train possibleworldnet --data data --out RUN" in page
     again = trained / "again"
-    command = [
-        sys.executable,
-        "-m",
-        *by_name["bow-1"]["command"].replace("RUN", str(again)).split(),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
+    command = by_name["bow-1"]["command"].replace("RUN", str(again)).split()
+    assert run_here(*command[1:]).returncode == 0
     stored = (json.loads((p / "run.json").read_text()) for p in (again, trained / "runs" / "bow-1"))
     one, other = ({**run["metrics"], "seconds": 0, "pairs_per_second": 0} for run in stored)
     assert one == other
@@ -874,12 +871,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "written: out/report.html\n")
     assert (tmp_path / "out" / "report.json").exists()
     assert "<title>" in (tmp_path / "out" / "playground.html").read_text()
-    done = subprocess.run(
-        [*command, "runs", "--out", "out", "--evaluate"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    done = run_here("report", "runs", "--out", "out", "--evaluate", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == "error: --evaluate needs data to evaluate on: --data DIR\n"
 
