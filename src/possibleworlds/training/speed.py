@@ -16,6 +16,8 @@ from possibleworlds.training.settings import RunSettings
 
 ROWS_MEASURED = 2048
 SECONDS_MEASURED = 0.5
+CALLS_MEASURED = 50
+"""Calls that are measured, or fewer if they take longer than `SECONDS_MEASURED`."""
 SECONDS_TO_START = 0.5
 """The time that a process takes to start, before it reads any data."""
 
@@ -73,7 +75,9 @@ def seconds_per_call(function: Callable[[], object]) -> float:
     """Measure how long a call takes, without the first, which includes setup."""
     function()
     started, calls = time.perf_counter(), 0
-    while not calls or time.perf_counter() - started < SECONDS_MEASURED:
+    while calls < CALLS_MEASURED:
         function()
         calls += 1
+        if time.perf_counter() - started > SECONDS_MEASURED:
+            break
     return (time.perf_counter() - started) / calls
