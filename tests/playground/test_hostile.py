@@ -21,8 +21,6 @@ MARKUP = [
 ALPHABET = "pqrs()[]~&|<>-=!\\ ;,\n%#+01_'\"{}$<script>αβ→∧∨¬⊨😀\u202e\0\ud800xyzandornot"
 KEYS = ["a", "b", "mode", "kind", "row", "world", "step", "seed", "worlds", "x", "__proto__"]
 VALUES = ["exercise", "row", "0101", "guided-3", "random-9999", "24", "999", "1e9", "-1", "64"]
-TIMES = 2_000
-"""So many random addresses, and so many random inputs."""
 
 
 @pytest.fixture
@@ -56,7 +54,8 @@ def test_text_never_becomes_markup(at: Visit) -> None:
     works(at)
 
 
-def test_random_addresses_and_inputs_leave_the_page_working(at: Visit) -> None:
+@pytest.mark.parametrize("times", [1_000, pytest.param(4_000, marks=pytest.mark.slow)])
+def test_random_addresses_and_inputs_leave_the_page_working(at: Visit, times: int) -> None:
     rng = random.Random(0)
 
     def text() -> str:
@@ -70,8 +69,8 @@ def test_random_addresses_and_inputs_leave_the_page_working(at: Visit) -> None:
         ]
         return "&".join([*pairs, f"{rng.choice(KEYS)}={rng.choice(VALUES)}"])
 
-    addresses = [address().replace("\ud800", "?") for _ in range(TIMES)]
-    for start in range(0, TIMES, 500):
+    addresses = [address().replace("\ud800", "?") for _ in range(times)]
+    for start in range(0, times, 500):
         at.page.evaluate(
             """async (addresses) => {
                 for (const address of addresses) {
@@ -86,8 +85,8 @@ def test_random_addresses_and_inputs_leave_the_page_working(at: Visit) -> None:
             addresses[start : start + 500],
         )
     works(at)
-    inputs = [[text().replace("\ud800", "?") for _ in range(2)] for _ in range(TIMES)]
-    for start in range(0, TIMES, 500):
+    inputs = [[text().replace("\ud800", "?") for _ in range(2)] for _ in range(times)]
+    for start in range(0, times, 500):
         at.page.evaluate(
             """(inputs) => {
                 const fields = ["premises", "conclusion"].map((id) => document.getElementById(id));
