@@ -11,7 +11,8 @@ import possibleworlds
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.logic import Formula, entails
 from possibleworlds.logic.alphabet import LETTERS
-from possibleworlds.models.guidedworldnet import DOUBT, GuidedWorldNet
+from possibleworlds.models import guidedworldnet
+from possibleworlds.models.guidedworldnet import GuidedWorldNet
 from possibleworlds.models.tabu import score_of
 from possibleworlds.training.batches import Dataset
 
@@ -44,6 +45,14 @@ def syllogism(cases: int, excluded: int) -> tuple[Formula, Formula]:
 @pytest.mark.parametrize("cases", [8, 12, 17, 20, 25])
 def test_arguments_by_cases_are_judged_right(cases: int) -> None:
     network = possibleworlds.load("guidedworldnet")
+    for premise in (
+        reduce(or_, V[:cases]) >> V[25],
+        V[25] | reduce(and_, [~x for x in V[:cases]]),
+        V[25] | reduce(and_, V[:cases]),
+    ):
+        decision = network.decide(premise, V[25])
+        assert not decision.entails
+        assert decision.refutes
     for argument in (dilemma, syllogism):
         full = cases if argument is dilemma else cases - 1
         assert network.decide(*argument(cases, full)).entails
@@ -75,22 +84,30 @@ def test_a_long_chain_has_its_value(n: int, value: bool) -> None:
 
 
 @torch.no_grad()
-def test_doubtful_worlds_of_long_chains_are_judged_and_others_graded() -> None:
+@pytest.mark.parametrize("doubt", [0.0, 4.0, 7.0])
+def test_worlds_in_doubt_and_the_best_are_judged_and_others_graded(
+    doubt: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guidedworldnet, "DOUBT", doubt)
     model = pretrained()
-    pairs = pairs_of(dilemma(17, 17), dilemma(20, 19), (V[0] | V[1], V[0]), dilemma(5, 5))
+    pairs = pairs_of(
+        dilemma(17, 17), dilemma(20, 19), (V[0] | V[1], V[0]), (reduce(or_, V[:20]) >> V[20], V[20])
+    )
     ((chosen, batch),) = Dataset(pairs).in_order_of_size()
-    assert batch.has_long_chain.tolist() == [pairs[int(i)].premise.operators > 20 for i in chosen]
+    assert batch.has_long_chain.tolist() == [pairs[int(i)].premise.operators > 5 for i in chosen]
     worlds = model.round_worlds(model.draw_worlds(len(pairs), 300))
-    worlds[:, 0] = -model.round_worlds(torch.ones_like(worlds[:, 0]))  # perhaps all false
-    worlds[:, 1] = -worlds[:, 0]
+    worlds[:, 0] = 1 - 2 * model.assignments(torch.ones(1, 26))[0].float()  # all variables false
     evaluate = model.judge(batch.balanced, batch.restored, batch.has_long_chain)
     rows = torch.tensor([3, 1, 0, 2])
     terms = evaluate(rows, worlds)
     graded = model.sides(batch.balanced.select(rows), worlds)
     restored = model.sides(batch.restored.select(rows), worlds)
-    is_judged = (score_of(*graded) < DOUBT) & batch.has_long_chain[rows, None]
+    is_judged = score_of(*graded) < doubt
+    best = score_of(*graded).argmin(1, keepdim=True)
+    is_judged |= torch.zeros_like(is_judged).scatter(1, best, True) & (score_of(*restored) < 0)
+    is_judged &= batch.has_long_chain[rows, None]
     assert is_judged.any()
-    assert (is_judged & (score_of(*graded) < 0) & (score_of(*restored) > 0)).any()
+    assert not is_judged.all()
     for term, grade, judgement in zip(terms, graded, restored, strict=True):
         assert torch.allclose(term, torch.where(is_judged, judgement, grade), atol=1e-5)
 

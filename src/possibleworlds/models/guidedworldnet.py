@@ -15,7 +15,7 @@ countermodels that make B only just false, towards worlds that make both sides m
 
 In a long chain of operators, vectors drift: this grades worlds by how many members are violated,
 which guides the search, but it can make a false chain seem true. So a world that may refute a pair
-is judged by formulas whose chains are restored (trees/balance.py), and that decides.
+is judged by formulas whose long chains are restored (trees/balance.py), and that decides.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from possibleworlds.models.possibleworldnet import (
     PossibleWorldNet,
     PossibleWorldNetSettings,
 )
+from possibleworlds.models.tabu import score_of
 from possibleworlds.models.trees.engine import scores, world_gradients
 from possibleworlds.models.trees.sat3 import Parameters
 
@@ -153,7 +154,7 @@ class GuidedWorldNet(PossibleWorldNet):
         balanced = batch.balanced
         worlds = self.round_worlds(self.search(balanced, worlds, steps, relevant))
         evaluator = partial(self.judge, balanced, batch.restored, batch.has_long_chain)
-        score = tabu.score_of(*evaluator()(torch.arange(len(worlds)), worlds))
+        score = score_of(*evaluator()(torch.arange(len(worlds)), worlds))
         visited = tabu.Visited.start(worlds, score, evaluations=n * (1 + steps))
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
         return Imagined(visited.worlds, visited.score, visited.evaluations, best_alone=True)
@@ -172,21 +173,25 @@ class GuidedWorldNet(PossibleWorldNet):
         return evaluate
 
     def judge(self, balanced: Batch, restored: Batch, has_long_chain: Tensor) -> tabu.Evaluate:
-        """Return a function that evaluates balanced pairs, and restored ones where in doubt."""
+        """Return a function that evaluates balanced pairs, and judges worlds by restored ones.
+
+        Worlds in doubt are judged, and the best of each pair, which then may refute it after all.
+        """
         grade, decide = self.evaluator(balanced), self.evaluator(restored)
 
         def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
             a, b = grade(rows, worlds)
-            score = tabu.score_of(a, b).masked_fill(~has_long_chain[rows, None], torch.inf)
-            n_doubtful = (score < DOUBT).sum(1)
-            pairs = n_doubtful.nonzero()[:, 0]
+            pairs = has_long_chain[rows].nonzero()[:, 0]
             if len(pairs):
-                most = int(n_doubtful.max())
-                lowest = score[pairs].topk(most, largest=False).indices
-                places = pairs[:, None], lowest  # (pairs, most)
-                is_doubtful = torch.arange(most, device=rows.device) < n_doubtful[pairs, None]
-                for term, judged in zip((a, b), decide(rows[pairs], worlds[places]), strict=True):
-                    term[places] = torch.where(is_doubtful, judged, term[places])
+                score = score_of(a[pairs], b[pairs])
+                n_doubtful = (score < DOUBT).sum(1, keepdim=True)
+                most = max(1, int(n_doubtful.max()))
+                places = pairs[:, None], score.topk(most, largest=False).indices  # (pairs, most)
+                judgement = decide(rows[pairs], worlds[places])
+                is_judged = torch.arange(most, device=rows.device) < n_doubtful
+                is_judged[:, 0] |= score_of(*judgement)[:, 0] < 0  # the best world, even if clear
+                for term, judged in zip((a, b), judgement, strict=True):
+                    term[places] = torch.where(is_judged, judged, term[places])
             return a, b
 
         return evaluate
@@ -213,7 +218,7 @@ class GuidedWorldNet(PossibleWorldNet):
     def search_in_training(self, batch: Batch, worlds: Tensor) -> Tensor:
         """Make a random number of moves from the best worlds, whether they refute or not."""
         moves = int(torch.randint(self.settings.training_moves + 1, ()))
-        score = tabu.score_of(*self.sides(batch, worlds))
+        score = score_of(*self.sides(batch, worlds))
         visited = tabu.Visited.start(worlds, score, evaluations=0)
         relevant = tabu.relevant_components(self.w4, batch.variables.to(self.w4))
         tabu.walk(visited, partial(self.evaluator, batch), relevant, moves)

@@ -49,7 +49,8 @@ export function balanced(rpn, restore = false) {
   const write = ({ symbol, operands, kind, members }) => {
     if (members.length < MIN_CHAIN) return operands[1] ? joined([symbol], operands.map(write)) : [...operands.flatMap(write), symbol];
     const distinct = new Map(members.map(([not, one]) => [`${not} ${one.key}`, [not, one]]));
-    return joined(restore ? [kind, "~", "~"] : [kind], [...distinct.values()].map(([not, one]) => (not ? [...write(one), "~"] : write(one))));
+    const parts = [...distinct.values()].map(([not, one]) => (not !== (kind === "|") ? [...write(one), "~"] : write(one)));
+    return [...joined(restore ? ["&", "~", "~"] : ["&"], parts), ...(kind === "|" ? ["~"] : [])];
   };
   return write(fold(basic(rpn), (symbol, operands) => {
     const [left, right] = operands;
@@ -213,9 +214,7 @@ export class Evaluator {
   }
 
   // The score of the pair in one world.
-  score(worlds, at) {
-    return this.combine(...this.terms(worlds, at), this.network.bias);
-  }
+  score(worlds, at) { return this.combine(...this.terms(worlds, at), this.network.bias); }
 
   // The gradient of z with respect to the world, after `score`.
   gradient(out) {

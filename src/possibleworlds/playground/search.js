@@ -19,10 +19,13 @@ class Contestant {
   }
 
   add(worlds, scores = this.evaluator.scores(worlds), flipped = null) {
+    const [rounded, best] = [roundWorlds(worlds, this.network), scores.indexOf(minimum(scores))];
+    const judged = this.evaluator.judge?.score(rounded, best * this.network.k); // it may refute the pair after all
+    if (judged < 0) scores[best] = judged;
     this.worlds.push(worlds);
     this.scores.push(scores);
     this.flipped.push(flipped); // the component of each world that was flipped for good, if it was
-    this.refutes.push(this.check(roundWorlds(worlds, this.network)));
+    this.refutes.push(this.check(rounded));
   }
 
   // Which worlds, read as truth assignments, make all premises true and the conclusion false.
@@ -71,7 +74,7 @@ export class Search {
     const components = relevantComponents(guidedworldnet, letters);
     const budget = guidedworldnet.search_evaluations * letters.length;
     const network = pruned(guidedworldnet);
-    const judge = new Evaluator(network, compile(...sides, (rpn) => balanced(rpn, true)));
+    const judge = new Evaluator(network, compile(...sides, (rpn) => balanced(rpn, true)), bySides);
     this.guided = new Contestant(argument, network, pair, new Evaluator(network, shaped, bySides, judge));
     this.gradient = new Evaluator(guidedworldnet, shaped); // needs what is pruned
     this.chains = walkers(this.guided.evaluator, components, n, budget);
@@ -85,9 +88,7 @@ export class Search {
     return this.n * (1 + Math.min(step, this.descent)) + this.chains.cost * Math.max(0, step - this.descent);
   }
 
-  get steps() {
-    return this.guided.worlds.length - 1; // done so far
-  }
+  get steps() { return this.guided.worlds.length - 1; } // done so far
 
   // Whether the search has ended by a step, the last if none is given: refuted, or out of budget.
   ends(step = this.steps) {

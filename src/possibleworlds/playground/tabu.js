@@ -35,9 +35,7 @@ class Corners {
     this.most = size / this.cost; // moves
   }
 
-  start(worlds) {
-    this.world = worlds.slice(0, this.evaluator.network.k);
-  }
+  start(worlds) { this.world = worlds.slice(0, this.evaluator.network.k); }
 
   move() {
     const { evaluator, evaluator: { network: { k } }, components, cost, first, world } = this;

@@ -7,10 +7,11 @@ the same distance from the root.
 - Runs of & and of | are balanced, and a > (b > c) becomes (a & b) > c.
 - A chain of MIN_CHAIN or more members is balanced even if it is written in several notations, as
   a & ~(b > ~c) is a & b & c, and a > (b | ~c) is ~a | b | ~c. Equal members are kept once.
-- On demand, such a chain is also restored: each of its operators is negated twice. This changes no
-  truth value, but the network's vectors. The longer a chain, the further its vectors drift from any
-  that the network has learnt, until a disjunction of 20 false members seems true; a negation, which
-  is in most formulas that it has learnt, brings them back.
+- The longer a chain, the further its vectors drift from any that the network has learnt, until a
+  disjunction of 20 false members seems true. Conjunctions drift less, so a long disjunction is
+  written as ~(~a & ~b & ...). On demand, a long chain is also restored: each of its operators is
+  negated twice. This changes no truth value, but a negation, which is in most formulas that the
+  network has learnt, brings vectors back.
 """
 
 from collections import deque
@@ -58,8 +59,8 @@ def balance(codes: Iterable[int], restore: bool = False) -> list[int]:
     ['ab&cd&&', 'ab|cd||~', 'ab&cd&&e>']
     >>> balanced("a" + "".join(f"{v}~>~" for v in "bcdefgh"))  # ~(~(a > ~b) > ~c) and so on
     'ab&cd&&ef&gh&&&'
-    >>> balanced("abcdefgh|||||||", restore=True)
-    'ab|~~cd|~~|~~ef|~~gh|~~|~~|~~'
+    >>> balanced("abcdefgh|||||||"), balanced("abcdefgh&&&&&&&", restore=True)
+    ('a~b~&c~d~&&e~f~&g~h~&&&~', 'ab&~~cd&~~&~~ef&~~gh&~~&~~&~~')
     """
     stack: list[Node] = []
     keys: dict[tuple[int, ...], int] = {}
@@ -146,9 +147,13 @@ def codes_from_root(root: Node, restore: bool) -> list[int]:
         if is_negated:
             codes.append(NOT_CODE)
         if len(node.members) >= MIN_CHAIN:
-            flipped = [(negated != node.is_flipped, part) for negated, part in node.members]
+            is_disjunction = node.kind == DISJUNCTION
+            if is_disjunction:
+                codes.append(NOT_CODE)
+            flip = node.is_flipped != is_disjunction
+            flipped = [(negated != flip, part) for negated, part in node.members]
             distinct = {(negated, part.key): (negated, part) for negated, part in flipped}
-            joint = [NOT_CODE, NOT_CODE, node.kind] if restore else [node.kind]
+            joint = [*([NOT_CODE, NOT_CODE] if restore else []), CONJUNCTION]
             todo.append((joint, list(distinct.values())))
             continue
         if len(node.operands) < 2:
