@@ -365,6 +365,9 @@ def test_the_budget_from_python() -> None:
     for name, budget in (("lstm", 5), ("possibleworldnet", 5), ("guidedworldnet", 0)):
         with pytest.raises(UserError):
             possibleworlds.load(name).decide("p", "q", budget=budget)
+    for seed in (-1, 10**30, "a"):
+        with pytest.raises(UserError, match="seed must be"):
+            network.probability("p", "q", seed=seed)  # type: ignore[arg-type]
 
 
 def entailments_of_a_variable(count: int, n_variables: int) -> Pairs:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from possibleworlds.logic.entailment import Premises, read_sequent
 from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.models.base import Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
+from possibleworlds.models.settings import LARGEST
+from possibleworlds.records import Range, check_argument
 from possibleworlds.training import certificate
 from possibleworlds.training.batches import EVALUATION_SEED, Dataset, row_log_probabilities
 from possibleworlds.training.checkpoint import find_run, load_model
@@ -51,8 +53,15 @@ class Network:
         parameters = sum(weight.numel() for weight in self.model.parameters())
         return f"<Network: {type(self.model).__name__}, {parameters:,} parameters>"
 
-    def options(self, worlds: int | None, steps: int | None, budget: int | None = None) -> Options:
+    def options(
+        self,
+        worlds: int | None,
+        steps: int | None,
+        budget: int | None = None,
+        seed: int = EVALUATION_SEED,
+    ) -> Options:
         """Make evaluation options; raise UserError if the network does not support them."""
+        check_argument("seed", seed, Annotated[int, Range(0, LARGEST)])
         options = Options(worlds, steps, budget, share_budget=budget is not None)
         self.model.validate_options(options)
         return options
@@ -71,7 +80,7 @@ class Network:
 
         A and B are as in `entails`: `decide(["p", "p -> q"], "q")`, `decide("p |= p | q")`.
         """
-        options = self.options(worlds, steps, budget)
+        options = self.options(worlds, steps, budget, seed)
         premises, conclusion = read_sequent(a, b)
         row, names = to_letters(conjunction(premises), conclusion)
         data = Dataset(Pairs.of([(*row, False)]))
@@ -104,7 +113,7 @@ class Network:
         budget: int | None = None,
     ) -> float | NDArray[np.float64]:
         """Compute P(A entails B) for a pair, or for each pair of two sequences."""
-        options = self.options(worlds, steps, budget)
+        options = self.options(worlds, steps, budget, seed)
         if isinstance(a, str | Formula) and isinstance(b, str | Formula):
             return float(self._probabilities([(a, b)], seed, options)[0])
         if isinstance(a, str | Formula) or isinstance(b, str | Formula):
