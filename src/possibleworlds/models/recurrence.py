@@ -50,7 +50,7 @@ class _Call:
 
     def __init__(self, steps: TimeMajor, workspace: Workspace, table: Tensor, w: Tensor) -> None:
         self.steps, self.workspace, self.n = steps, workspace, len(steps.order)
-        self.table, self.w = table.detach(), w.detach()
+        self.table, self.w = table.detach().contiguous(), w.detach().contiguous()
         self.rows, self.d = len(steps.symbols), w.shape[1]
         size = 6 * self.rows * self.d + 4 * self.d * self.d + 2 * self.n * self.d
         self.memory: Tensor | None = workspace.take(size, self.table)
