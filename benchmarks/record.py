@@ -79,7 +79,7 @@ def put_on_record(out: Path, published: Path) -> None:
     rows = read_json(RECORD).get("rows", {})
     for name, row in ROWS.items():
         runs = {str(seed): out / "runs" / f"{name}-{seed}" for seed in row.seeds}
-        done = {seed: run for seed, run in runs.items() if is_done(run)}
+        done = {seed: run for seed, run in runs.items() if is_done(run, row.epochs)}
         seeds = seeds_on_record(rows, name)
         if not done or (name in rows and len({*seeds, *done}) < len(rows[name]["seeds"])):
             continue  # nothing to add, or fewer seeds than a shorter training has
@@ -140,9 +140,12 @@ def evaluate_again(name: str, out: Path, published: Path) -> None:
     replace(run, accuracy=rounded).write(SHIPPED / name)
 
 
-def is_done(run: Path) -> bool:
-    """Whether a run is finished, and evaluated on all published sets and all of ours."""
-    if not (run / "run.json").exists() or not read_run(run).finished:
+def is_done(run: Path, epochs: float) -> bool:
+    """Whether a run of this length is finished, and evaluated on all published sets and ours."""
+    if not (run / "run.json").exists():
+        return False
+    record = read_run(run)
+    if not record.finished or record.flat_settings["epochs"] != epochs:
         return False
     keys = [split_key(key)[0] for key in read_evaluations(run)]
     return "exam/test_exam" in keys and len(keys) >= 2 * len(SPLITS)
