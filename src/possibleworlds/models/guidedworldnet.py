@@ -154,14 +154,14 @@ class GuidedWorldNet(PossibleWorldNet):
         balanced = batch.balanced
         worlds = self.round_worlds(self.search(balanced, worlds, steps, relevant))
         evaluator = partial(self.judge, balanced, batch.restored, batch.has_long_chain)
-        score = score_of(*evaluator()(torch.arange(len(worlds)), worlds))
+        score = score_of(*evaluator()(torch.arange(len(worlds), device=worlds.device), worlds))
         visited = tabu.Visited.start(worlds, score, evaluations=n * (1 + steps))
         tabu.search(visited, evaluator, relevant, budgets, options.share_budget)
         return Imagined(visited.worlds, visited.score, visited.evaluations, best_alone=True)
 
     def evaluator(self, batch: Batch) -> tabu.Evaluate:
         """Return a function that evaluates pairs in worlds, and orders their nodes only once."""
-        part, part_rows = batch, torch.arange(len(batch.left))
+        part, part_rows = batch, torch.arange(len(batch.left), device=batch.device)
         parameters = self.pruned_parameters
 
         def evaluate(rows: Tensor, worlds: Tensor) -> tuple[Tensor, Tensor]:
@@ -188,7 +188,7 @@ class GuidedWorldNet(PossibleWorldNet):
                 most = max(1, int(n_doubtful.max()))
                 places = pairs[:, None], score.topk(most, largest=False).indices  # (pairs, most)
                 judgement = decide(rows[pairs], worlds[places])
-                is_judged = torch.arange(most, device=rows.device) < n_doubtful
+                is_judged = torch.arange(most, device=score.device) < n_doubtful
                 is_judged[:, 0] |= score_of(*judgement)[:, 0] < 0  # the best world, even if clear
                 for term, judged in zip((a, b), judgement, strict=True):
                     term[places] = torch.where(is_judged, judged, term[places])

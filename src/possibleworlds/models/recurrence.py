@@ -1,7 +1,7 @@
 """The final hidden state of an LSTM over sequences of symbols, in torch or in the native kernel.
 
 The kernel (`trees/kernel/lstm.inc`) computes nothing for padding, and looks up what a symbol adds
-to the gates in a table, as there are few symbols. Both save half of the work of torch's LSTM.
+to the gates in a table, as there are few symbols.
 """
 
 from __future__ import annotations
