@@ -1,4 +1,4 @@
-"""What the kernel in C gains over torch in networks with worlds and LSTMs, and how its cost grows.
+"""What the kernel in C gains over torch in each kind of network, and how its cost grows.
 
     .venv/bin/python benchmarks/engines.py
 
@@ -45,7 +45,7 @@ GROWTH = {
 
 
 def choose(engine: str) -> None:
-    """Let networks with worlds run on an engine from now on."""
+    """Let networks run on an engine from now on."""
     os.environ["POSSIBLEWORLDS_NATIVE"] = ENGINES[engine]
 
 
@@ -167,6 +167,7 @@ def measure() -> dict[str, Any]:
         training(data, "guidedworldnet", unguided_fraction=0.0),
         training(data, "lstm"),
         training(data, "lstm-traversal"),
+        training(data, "treelstm"),
     ]
     results["evaluation_us"] = shared_vectors()
     results["guided_evaluation_ms"] = guided_evaluation()

@@ -18,8 +18,6 @@ from possibleworlds.models.trees.sat3 import Workspace
 
 LENGTH_GROUPS = 4
 """The number of length groups into which a batch is divided for torch."""
-MULTIPLE = 16
-"""The kernel takes a number of cells that is a multiple of this."""
 
 
 class TimeMajor(NamedTuple):
@@ -114,7 +112,7 @@ def lstm_states(
     The weights are those of one direction of torch.nn.LSTM: W_ih, W_hh, b_ih and b_hh.
     """
     w_ih, w_hh, b_ih, b_hh = weights
-    if native.applies(embedding, *weights) and w_hh.shape[1] % MULTIPLE == 0:
+    if native.applies(embedding, *weights) and w_hh.shape[1] % native.CELLS == 0:
         table = torch.addmm(b_ih + b_hh, embedding, w_ih.T)
         steps = TimeMajor.of(sequences)
         last = _native_states(steps, workspace, table, w_hh)

@@ -4,7 +4,8 @@
     c = i u + f_l c_l + f_r c_r,  h = o tanh(c)
 
 Every operator has its own parameters. At a leaf, x is the embedding of the variable, and there are
-no forget gates. The backward pass is written by hand, as in treenet.py.
+no forget gates. The backward pass is written by hand, as in treenet.py, and runs in torch or in the
+native kernel (`trees/kernel/treelstm.inc`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -20,6 +22,7 @@ from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier
 from possibleworlds.models.init import linear_uniform
+from possibleworlds.models.trees import native
 from possibleworlds.models.trees.levels import Calls
 
 
@@ -52,6 +55,11 @@ class TreeLSTM(Model):
     }
     search_share: ClassVar[float] = 2
 
+    @classmethod
+    def engine(cls, device: str) -> str:
+        """Name the engine that encodes trees on a device: the native kernel, or torch."""
+        return native.engine(device)
+
     def __init__(self, settings: TreeLSTMSettings) -> None:
         super().__init__(settings)
         s = settings
@@ -72,8 +80,11 @@ class TreeLSTM(Model):
         u, i, o = torch.addmm(self.b_leaf, self.embedding, self.w_leaf).chunk(3, 1)
         c = torch.sigmoid(i) * torch.tanh(u)
         h = torch.sigmoid(o) * torch.tanh(c)
-        weights = (self.w_not, self.w_binary, self.b_not, self.b_binary)
-        roots = _Encode.apply(batch.calls, h, c, *weights)
+        # A negation has no second forget gate, but no second cell to forget either.
+        b_not = nn.functional.pad(self.b_not, (0, self.settings.size))[None]
+        weights = (self.w_not, self.w_binary, torch.cat((b_not, self.b_binary)))
+        fits = self.settings.size % native.CELLS == 0 and native.applies(h, *weights)
+        roots = (_NativeEncode if fits else _Encode).apply(batch.calls, h, c, *weights)
         return self.classifier(roots[batch.left], roots[batch.right])
 
 
@@ -88,8 +99,7 @@ class _Encode(torch.autograd.Function):
         leaf_c: Tensor,
         w_not: Tensor,
         w_binary: Tensor,
-        b_not: Tensor,
-        b_binary: Tensor,
+        biases: Tensor,
     ) -> Tensor:
         with torch.inference_mode():
             n, d = order.n_inner, leaf_h.shape[1]
@@ -97,8 +107,6 @@ class _Encode(torch.autograd.Function):
             c, new_c = order.vectors(leaf_c)
             x, old = leaf_h.new_empty(2, 2 * n, d)  # hidden states and cells of both arguments
             tanh_c = leaf_h.new_empty(n, d)
-            # A negation has no second forget gate, but no second cell to forget either.
-            biases = torch.cat((nn.functional.pad(b_not, (0, d))[None], b_binary))
             gates = biases.index_select(0, order.operator)  # (n, 5 d): u, i, o, f, f
             w_of = (w_not, *w_binary.unbind())
             x_of = order.groups(x.view(n, 2 * d), d)
@@ -133,8 +141,6 @@ class _Encode(torch.autograd.Function):
         x, old, gates, tanh_c, w_not, w_binary = ctx.saved
         n, d = order.n_inner, of_roots.shape[1]
         of_leaf_h, of_leaf_c = of_roots.new_zeros(2, N_VARIABLES, d)
-        of_w_not, of_w_binary = torch.empty_like(w_not), torch.empty_like(w_binary)
-        of_biases = of_roots.new_zeros(N_OPERATORS, 5 * d)
         with torch.inference_mode():
             # Rows are arguments and roots: the gradient of a node is in the row where it is used.
             of_h, of_c = of_roots.new_empty(2, 2 * n + len(of_roots), d)
@@ -172,14 +178,67 @@ class _Encode(torch.autograd.Function):
                     torch.mm(of_gates_of[k], w_of[op], out=of_x_of[k])
             of_leaf_h.index_add_(0, order.leaves, of_h.index_select(0, order.leaf_uses))
             of_leaf_c.index_add_(0, order.leaves, of_c.index_select(0, order.leaf_uses))
-            of_biases.index_add_(0, order.operator, of_gates)
-            for x_of_op, of_gates_of_op, of_w in zip(
-                order.of_operators(x.view(n, 2 * d)),
-                order.of_operators(of_gates),
-                (of_w_not, *of_w_binary.unbind()),
-                strict=True,
-            ):
-                rows, columns = of_w.shape
-                torch.mm(x_of_op[:, :rows].t(), of_gates_of_op[:, :columns], out=of_w)
-        of_b_not, of_b_binary = of_biases[0, : 4 * d], of_biases[1:]
-        return None, of_leaf_h, of_leaf_c, of_w_not, of_w_binary, of_b_not, of_b_binary
+        of_weights = _gradients_of_weights(order, x.view(n, 2 * d), of_gates, w_not, w_binary)
+        return None, of_leaf_h, of_leaf_c, *of_weights
+
+
+class _NativeEncode(torch.autograd.Function):
+    """The same in the native kernel."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        order: Calls,
+        leaf_h: Tensor,
+        leaf_c: Tensor,
+        w_not: Tensor,
+        w_binary: Tensor,
+        biases: Tensor,
+    ) -> Tensor:
+        n, d = order.n_inner, leaf_h.shape[1]
+        (h, _), (c, _) = order.vectors(leaf_h), order.vectors(leaf_c)
+        x, gates = leaf_h.new_empty(n, 2 * d), leaf_h.new_empty(n, 5 * d)
+        scratch = leaf_h.new_empty(34 * d * d + 2 * d * max(order.rows.sizes, default=0))
+        inputs = order.arguments, w_not, w_binary, biases, x, gates, h, c, scratch
+        ctx.order, ctx.inputs = order, tuple(t.detach().contiguous() for t in inputs)
+        _run_kernel(ctx)
+        return h.index_select(0, order.roots)
+
+    @staticmethod
+    def backward(ctx: Any, of_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        order: Calls = ctx.order
+        if ctx.inputs is None:
+            raise RuntimeError("the TreeLSTM's backward pass replaces its gates: it runs only once")
+        _, w_not, w_binary, _, x, of_gates, h, _, _ = ctx.inputs
+        of_h, of_c = h.new_zeros(2, *h.shape)
+        of_h.index_add_(0, order.roots, of_roots)
+        _run_kernel(ctx, of_h, of_c)
+        ctx.inputs = None
+        of_weights = _gradients_of_weights(order, x, of_gates, w_not, w_binary)
+        return None, of_h[:N_VARIABLES], of_c[:N_VARIABLES], *of_weights
+
+
+def _run_kernel(ctx: Any, of_h: Tensor | None = None, of_c: Tensor | None = None) -> None:
+    """Run a pass; gates are replaced by their gradients where those of h are given."""
+    rows: Any = ctx.order.rows
+    groups = np.array([rows.kinds, rows.sizes], np.int32).T.copy()
+    arrays = (None if t is None else t.numpy() for t in (*ctx.inputs, of_h, of_c))
+    native.treelstm(ctx.inputs[1].shape[0], groups, *arrays)
+
+
+def _gradients_of_weights(
+    order: Calls, x: Tensor, of_gates: Tensor, w_not: Tensor, w_binary: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Compute the gradients of w_not, w_binary and the biases."""
+    of_w_not, of_w_binary = torch.empty_like(w_not), torch.empty_like(w_binary)
+    of_biases = of_gates.new_zeros(N_OPERATORS, of_gates.shape[1])
+    of_biases.index_add_(0, order.operator, of_gates)
+    for x_of_op, of_gates_of_op, of_w in zip(
+        order.of_operators(x),
+        order.of_operators(of_gates),
+        (of_w_not, *of_w_binary.unbind()),
+        strict=True,
+    ):
+        rows, columns = of_w.shape
+        torch.mm(x_of_op[:, :rows].t(), of_gates_of_op[:, :columns], out=of_w)
+    return of_w_not, of_w_binary, of_biases

@@ -105,8 +105,8 @@ class _Encode(torch.autograd.Function):
             norms = embedding.new_empty(n, 1)
             tiny = torch.finfo(norms.dtype).tiny
             w13_of, w2_of = by_operator(w13), w2.unbind()
-            x_of, sums_of = order.groups(x.view(n, 2 * d), d), sums.split(order.sizes)
-            linear_of, hidden_of = linear.split(order.sizes), hidden.split(order.sizes)
+            x_of, sums_of = order.groups(x.view(n, 2 * d), d), sums.split(order.rows.sizes)
+            linear_of, hidden_of = linear.split(order.rows.sizes), hidden.split(order.rows.sizes)
             for level, arguments, sigmoid, h, norm, unit in zip(
                 order.levels,
                 x.split([2 * size for size in order.level_sizes]),
@@ -143,8 +143,11 @@ class _Encode(torch.autograd.Function):
             of_linear, of_hidden = of_sums.split(d, 1)
             slopes = torch.addcmul(hidden, hidden, hidden, value=-1)  # of the sigmoid
             w13_of, w2_of = [w.t() for w in by_operator(w13)], w2.transpose(1, 2).unbind()
-            of_x_of, of_sums_of = order.groups(of_x, d), of_sums.split(order.sizes)
-            of_linear_of, of_hidden_of = of_linear.split(order.sizes), of_hidden.split(order.sizes)
+            of_x_of, of_sums_of = order.groups(of_x, d), of_sums.split(order.rows.sizes)
+            of_linear_of, of_hidden_of = (
+                of_linear.split(order.rows.sizes),
+                of_hidden.split(order.rows.sizes),
+            )
             row_sum = x.new_ones(d, 1)
             levels = zip(
                 order.levels,

@@ -66,3 +66,20 @@ def lstm(
     of_w: Array | None,
     /,
 ) -> None: ...
+def treelstm(
+    engine: int,
+    d: int,
+    groups: Array,
+    arguments: Array,
+    w_not: Array,
+    w_binary: Array,
+    biases: Array,
+    x: Array,
+    gates: Array,
+    hidden: Array,
+    cells: Array,
+    scratch: Array,
+    of_hidden: Array | None,
+    of_cells: Array | None,
+    /,
+) -> None: ...

@@ -11,6 +11,7 @@ Trees are evaluated in a loop over heights instead of nodes. There are two order
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -98,10 +99,9 @@ class Calls:
     ([27], [0, 2], [16, 15])
     """
 
-    sizes: list[int]  # rows in each group: neighbours of equal height and operator
-    level_sizes: list[int]  # rows of each height
-    levels: list[CallLevel]
-    negations: list[int]  # the groups of negations
+    rows: _Groups  # the inner rows: neighbours of equal height and operator
+    arguments: Tensor  # two rows for each inner row
+    uses: Tensor  # the position of each inner row among all arguments and roots
     operator: Tensor  # of each inner row
     by_operator: Tensor  # inner rows, those of ~ first
     operator_sizes: list[int]
@@ -131,16 +131,10 @@ class Calls:
         uses = np.empty(zeros + 1, np.int64)
         uses[used] = np.arange(len(used))  # an inner node is used once
         leaf_uses = np.flatnonzero(used < N_VARIABLES)
-
-        groups = _Groups.of(nodes.height[inner], operator, N_OPERATORS)
-        sizes = [stop - start for start, stop in pairwise(groups.bounds)]
-        arguments = tensor(used[:n_arguments]).split([2 * size for size in sizes])
-        uses_of = tensor(uses[N_VARIABLES:zeros]).split(sizes)
         return cls(
-            groups.sizes,
-            sizes,
-            list(map(CallLevel, groups.of_height, arguments, uses_of)),
-            [group for group, kind in enumerate(groups.kinds) if kind == 0],
+            _Groups.of(nodes.height[inner], operator, N_OPERATORS),
+            tensor(used[:n_arguments]),
+            tensor(uses[N_VARIABLES:zeros]),
             tensor(operator),
             tensor(np.argsort(operator, kind="stable")),
             np.bincount(operator, minlength=N_OPERATORS).tolist(),
@@ -154,6 +148,18 @@ class Calls:
         """The number of inner rows."""
         return len(self.operator)
 
+    @cached_property
+    def level_sizes(self) -> list[int]:
+        """The number of inner rows of each height."""
+        return [stop - start for start, stop in pairwise(self.rows.bounds)]
+
+    @cached_property
+    def levels(self) -> list[CallLevel]:
+        """The inner rows of each height."""
+        arguments = self.arguments.split([2 * size for size in self.level_sizes])
+        uses = self.uses.split(self.level_sizes)
+        return list(map(CallLevel, self.rows.of_height, arguments, uses))
+
     def vectors(self, variables: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Allocate a vector for each row, (rows, d), and split the inner rows by level."""
         vectors = variables.new_empty(N_VARIABLES + self.n_inner + 1, variables.shape[1])
@@ -163,10 +169,10 @@ class Calls:
 
     def groups(self, rows: Tensor, of_negations: int) -> list[Tensor]:
         """Split inner rows into groups; those of negations have `of_negations` columns."""
-        groups = list(rows.split(self.sizes))
-        for i in self.negations:
-            groups[i] = groups[i][:, :of_negations]
-        return groups
+        return [
+            group if operator else group[:, :of_negations]
+            for group, operator in zip(rows.split(self.rows.sizes), self.rows.kinds, strict=True)
+        ]
 
     def of_operators(self, rows: Tensor) -> tuple[Tensor, ...]:
         """Gather the inner rows of each operator, those of ~ first."""

@@ -4,7 +4,7 @@
 - Equal subformulas of one domain (trees that share their worlds) are evaluated once.
 - POSSIBLEWORLDS_THREADS threads share the blocks. Results do not depend on their number.
 
-The kernel also reads sequences for LSTMs (recurrence.py).
+The kernel also runs LSTMs (recurrence.py) and TreeLSTMs (treelstm.py).
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ try:
 except ImportError:  # not built
     _kernel = None  # type: ignore[assignment]
 
+CELLS = 16
+"""The kernel takes LSTMs and TreeLSTMs whose number of cells is a multiple of this."""
 PARTS = 4
 """Gradients of parameters are summed in this many parts, which are added in a fixed order."""
 
@@ -51,7 +53,7 @@ def _choose() -> int | None:
 
 
 def engine(device: torch.device | str = "cpu") -> str:
-    """Name the engine that runs networks with worlds and LSTMs: native or torch."""
+    """Name the engine that runs networks with worlds, LSTMs and TreeLSTMs: native or torch."""
     return "native" if torch.device(device).type == "cpu" and _choose() is not None else "torch"
 
 
@@ -67,11 +69,21 @@ def applies(*tensors: Tensor) -> bool:
     return fit and _choose() is not None
 
 
-def lstm(*arguments: Any) -> None:
-    """Run a pass of an LSTM (see kernel/lstm.h)."""
+def _number() -> int:
+    """Return the number of the engine, where the kernel applies."""
     number = _choose()
     assert number is not None
-    _kernel.lstm(number, *arguments)
+    return number
+
+
+def lstm(*arguments: Any) -> None:
+    """Run a pass of an LSTM (see kernel/lstm.h)."""
+    _kernel.lstm(_number(), *arguments)
+
+
+def treelstm(*arguments: Any) -> None:
+    """Run a pass of a TreeLSTM (see kernel/treelstm.h)."""
+    _kernel.treelstm(_number(), *arguments)
 
 
 def _threads() -> int:
@@ -107,10 +119,8 @@ class _Call:
     def __init__(
         self, plan: Plan, workspace: Workspace, worlds: Tensor, parameters: Sequence[Tensor]
     ) -> None:
-        number = _choose()
-        assert number is not None
         n, k, d = *worlds.shape[1:], parameters[1].shape[1]
-        self.batch = number, plan.code, n, d, k
+        self.batch = _number(), plan.code, n, d, k
         self.inputs: Any = [t.detach().contiguous().numpy() for t in (worlds, *parameters)]
         self.workspace, self.like = workspace, worlds.detach()
         self.scores_shape = 2, plan.n_trees, n

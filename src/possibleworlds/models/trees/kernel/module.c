@@ -1,4 +1,4 @@
-/* sat3 for a batch of trees, and LSTMs: the Python module around the passes.
+/* sat3 for a batch of trees, LSTMs and TreeLSTMs: the Python module around the passes.
  *
  * The passes are compiled for several kinds of processor, and the widest vectors that the one at
  * hand has are chosen when the module is loaded. Arrays come by the buffer protocol, so that the
@@ -299,6 +299,11 @@ done:
     return result;
 }
 
+static bool is_number_of_cells(int32_t d) {
+    if (d >= 1 && d % 16 == 0 && d <= 1 << 12) return true;
+    return wrong("the number of cells is not a multiple of 16");
+}
+
 PyDoc_STRVAR(lstm_doc,
              "lstm(engine, d, sizes, symbols, table, w, gates, cells, hidden, last,\n"
              "     scratch, of_last, of_table, of_w)\n\n"
@@ -316,10 +321,7 @@ static PyObject *py_lstm(PyObject *Py_UNUSED(module), PyObject *args) {
         return NULL;
     const Engine *engine = engine_of(number);
     if (!engine) return NULL;
-    if (p.d < 1 || p.d % 16 || p.d > 1 << 14) {
-        wrong("the number of cells is not a multiple of 16");
-        return NULL;
-    }
+    if (!is_number_of_cells(p.d)) return NULL;
     const size_t d = (size_t)p.d;
     size_t rows = 0;
     if (!(p.size = memory_of(&buffers, sizes, 4, PyBUF_SIMPLE, "sizes"))) goto done;
@@ -367,11 +369,90 @@ done:
     return result;
 }
 
+PyDoc_STRVAR(treelstm_doc,
+             "treelstm(engine, d, groups, arguments, w_not, w_binary, biases, x, gates, hidden,\n"
+             "         cells, scratch, of_hidden, of_cells)\n\n"
+             "Encode trees, or, unless of_hidden is None, compute the gradients of gates, hidden\n"
+             "states and cells (see treelstm.h).");
+
+static PyObject *py_treelstm(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *groups, *arguments, *w_not, *w_binary, *biases, *x, *gates, *hidden, *cells, *scratch;
+    PyObject *of_hidden, *of_cells, *result = NULL;
+    TreeLstm p = {0};
+    Buffers buffers = {.n = 0};
+    int number;
+    if (!PyArg_ParseTuple(args, "iiOOOOOOOOOOOO", &number, &p.d, &groups, &arguments, &w_not,
+                          &w_binary, &biases, &x, &gates, &hidden, &cells, &scratch, &of_hidden,
+                          &of_cells))
+        return NULL;
+    const Engine *engine = engine_of(number);
+    if (!engine) return NULL;
+    if (!is_number_of_cells(p.d)) return NULL;
+    const size_t d = (size_t)p.d;
+    size_t n = 0, largest = 0;
+    if (!(p.group = memory_of(&buffers, groups, 0, PyBUF_SIMPLE, "groups"))) goto done;
+    p.n_groups = (int32_t)(buffers.view[0].len / 8);
+    for (int32_t k = 0; k < p.n_groups; k++) {
+        const int32_t op = p.group[2 * k], size = p.group[2 * k + 1];
+        if (op < 0 || op >= N_OPERATORS || size < 1) {
+            wrong("a group has no operator or no rows");
+            goto done;
+        }
+        n += (size_t)size;
+        if ((size_t)size > largest) largest = (size_t)size;
+    }
+    if (!(p.argument = memory_of(&buffers, arguments, n * 16, PyBUF_SIMPLE, "arguments"))) goto done;
+    const int64_t *argument = p.argument;
+    int64_t first = N_VARIABLES; /* the first row of a group */
+    for (int32_t k = 0; k < p.n_groups; k++) {
+        const int32_t size = p.group[2 * k + 1], arity = p.group[2 * k] ? 2 : 1;
+        for (int32_t i = 0; i < size; i++, argument += 2)
+            for (int32_t side = 0; side < arity; side++)
+                if (argument[side] < 0 || argument[side] >= first) {
+                    wrong("an argument does not come before its group");
+                    goto done;
+                }
+        first += size;
+    }
+    if (!n) { /* variables alone, and arrays that are empty and so not aligned */
+        result = Py_NewRef(Py_None);
+        goto done;
+    }
+    const size_t rows = (N_VARIABLES + n) * d;
+    if (!(p.w_not = READ(w_not, 4 * d * d, "w_not"))) goto done;
+    if (!(p.w_binary = READ(w_binary, 30 * d * d, "w_binary"))) goto done;
+    if (!(p.biases = READ(biases, N_OPERATORS * N_GATES * d, "biases"))) goto done;
+    if (!(p.x = WRITE(x, n * 2 * d, "x"))) goto done;
+    if (!(p.gates = WRITE(gates, n * N_GATES * d, "gates"))) goto done;
+    if (!(p.hidden = WRITE(hidden, rows, "hidden"))) goto done;
+    if (!(p.cells = WRITE(cells, rows, "cells"))) goto done;
+    if (!(p.scratch = WRITE(scratch, 34 * d * d + 2 * d * largest, "scratch"))) goto done;
+    if (of_hidden != Py_None) {
+        if (!(p.of_hidden = WRITE(of_hidden, rows, "of_hidden"))) goto done;
+        if (!(p.of_cells = WRITE(of_cells, rows, "of_cells"))) goto done;
+    }
+    const uintptr_t all = (uintptr_t)p.biases | (uintptr_t)p.x | (uintptr_t)p.gates |
+                          (uintptr_t)p.hidden | (uintptr_t)p.cells | (uintptr_t)p.scratch |
+                          (uintptr_t)p.of_hidden | (uintptr_t)p.of_cells;
+    if (all % (sizeof(float) * (size_t)engine->lanes)) {
+        wrong("an array does not begin at a whole vector");
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    (p.of_hidden ? engine->treelstm_backward : engine->treelstm_forward)(&p);
+    Py_END_ALLOW_THREADS
+    result = Py_NewRef(Py_None);
+done:
+    release(&buffers);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"plan", py_plan, METH_VARARGS, plan_doc},
     {"sizes", py_sizes, METH_VARARGS, sizes_doc},
     {"run", py_run, METH_VARARGS, run_doc},
     {"lstm", py_lstm, METH_VARARGS, lstm_doc},
+    {"treelstm", py_treelstm, METH_VARARGS, treelstm_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -389,7 +470,7 @@ static int fill_module(PyObject *module) {
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_kernel", "sat3 and LSTMs in C.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_kernel", "sat3, LSTMs and TreeLSTMs in C.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__kernel(void) { return PyModuleDef_Init(&definition); }

@@ -6,6 +6,7 @@
 
 #include "lstm.h"
 #include "plan.h"
+#include "treelstm.h"
 
 /* Worlds that pass through the trees at once: few enough for the cache, enough to fill the tiles
  * of a matrix product. */
@@ -34,6 +35,8 @@ typedef struct {
     void (*run)(const Passes *);
     void (*lstm_forward)(const Lstm *);
     void (*lstm_backward)(const Lstm *);
+    void (*treelstm_forward)(const TreeLstm *);
+    void (*treelstm_backward)(const TreeLstm *);
 } Engine;
 
 static inline int32_t padded(int32_t size, int32_t lanes) {
