@@ -1,5 +1,7 @@
 """Scoring: replies that give no clear answer, and clear answers in unusual forms."""
 
+from itertools import combinations
+
 import pytest
 
 from possibleworlds.language import Item, Wording, score, tasks
@@ -484,3 +486,141 @@ def test_letters_that_only_match_if_case_is_ignored() -> None:
 def test_deep_objects_are_unreadable() -> None:
     reply = '{"answer": ' + '{"a":' * 500 + "1" + "}" * 501
     assert decision(reply) == "neither"
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        # clear answers, with reasons that name formulas
+        ("Answer: yes. q is a conjunct of the premise.", "yes"),
+        ("Answer: yes, q follows directly from p ∧ q.", "yes"),
+        ("Answer: yes. If q were false, p ∧ q would be false.", "yes"),
+        ("Answer: yes (conjunction elimination)", "yes"),
+        ("Answer: yes, by ∧-elimination", "yes"),
+        ("Answer: yes\n\nThe premise is true only when p and q are, and then q is true.", "yes"),
+        ("Answer: yes\n\nNote that the converse does not hold.", "yes"),
+        ("Answer: no, q does not follow from p ∨ q", "no"),
+        ("Answer: no; p ∨ q does not entail q.", "no"),
+        ("Answer: no, q might be false", "no"),
+        # tags and tokens around it
+        ("Answer: yes</answer>", "yes"),
+        ("<output>Answer: no</output>", "no"),
+        ("Answer: <|begin_of_box|>no<|end_of_box|>", "no"),
+        ("Answer: no。", "no"),
+        # conditions, exceptions and contradictions
+        ("Answer: yes, only if p", "neither"),
+        ("Answer: yes, it holds only when q is true", "neither"),
+        ("Answer: yes. When q is true.", "neither"),
+        ("Answer: yes; in row 2.", "neither"),
+        ("Answer: yes, in all cases apart from p = T, q = F", "neither"),
+        ("Answer: yes, in every case bar one", "neither"),
+        ("Answer: yes, because in all rows other than row 2 it holds", "neither"),
+        ("Answer: yes\n\nThus q is not a consequence of p ∨ q.", "neither"),
+        ("Answer: yes\n\nq is not implied by p ∨ q.", "neither"),
+        ("Answer: yes\n\nWe cannot infer q from p ∨ q.", "neither"),
+        ("Answer: no, since it is valid", "neither"),
+        ("Answer: no, since the conclusion is entailed", "neither"),
+        ("Answer: no, the premises do imply it", "neither"),
+        ("Answer: no, for now", "neither"),
+        ('{"answer": "yes", "countermodel": {"p": true, "q": false}}', "neither"),
+        ('{"countermodel": "p = T, q = F", "answer": "yes"}', "neither"),
+        ('{"countermodel": null, "answer": "yes"}', "yes"),
+    ],
+)
+def test_reasons_and_contradictions(reply: str, said: str) -> None:
+    assert decision(reply) == said
+
+
+@pytest.mark.parametrize(
+    ("before", "again"),
+    [
+        ("Answer: yes", "Let me double-check with other names."),
+        ("Answer: yes", "Let me verify this by formalising it."),
+        ("My first answer: yes", "But wait."),
+    ],
+)
+def test_an_answer_that_is_checked_and_changed_is_the_later_one(before: str, again: str) -> None:
+    restated = "Premise: A ∨ B\nConclusion: B\nA = T, B = F is a countermodel."
+    assert decision(f"{before}\n\n{again}\n{restated}\n\nAnswer: no") == "no"
+    prompted = f"{before}\n\n{again} I read the question again.\n\n{YES.prompt}\n\nAnswer: no"
+    assert score(prompted, YES).answer == "no"
+
+
+def test_the_instruction_is_no_answer() -> None:
+    for mention in ("Answer: yes or Answer: no", "**Answer: yes** or **Answer: no**"):
+        reply = f"I must end with {mention}.\n\nPremises: u → v\nConclusion: v\n\nAnswer: no"
+        assert decision(reply) == "no"
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        (f"Answer: {VALUES}\n- p = false\n- q = true\n- r = true", "unreadable"),
+        (f"Answer: {VALUES}\n\n| p | q | r |\n|---|---|---|\n| F | T | T |", "unreadable"),
+        (f"Answer: {VALUES}\n\nPremise: F\nConclusion: F", "unreadable"),
+        (f"Answer: {VALUES}\n\nThe premise p ∧ r evaluates to false.", "unreadable"),
+        (f"Answer: {VALUES}\n\nThis assignment is not valid.", "unreadable"),
+        (f"Answer: {VALUES}\n\nPremise: p ∧ r = T ∧ T = T ✓\nConclusion: q = F ✗", "right"),
+        (f"Answer: {VALUES}\n\nPremise: p ∧ r = F ❌", "unreadable"),
+        (
+            f"Answer: {VALUES}\n\nAll other rows make the premise false or the conclusion true.",
+            "right",
+        ),
+        (r"Answer: \(p\) = true, \(q\) = false, \(r\) is true", "right"),
+        ("Answer: p = true，q = false、r = true。", "right"),
+        ('{"answer": "none", "assignment": {"p": true, "q": false, "r": true}}', "unreadable"),
+    ],
+)
+def test_what_is_said_below_an_assignment(reply: str, verdict: str) -> None:
+    assert score(reply, REFUTED).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "reply", ["there's no such case", "there's none", "none (valid)", "none (entailment holds)"]
+)
+def test_more_ways_to_say_none(reply: str) -> None:
+    assert score(f"Answer: {reply}", FOLLOWS).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("Answer: p → r (it does not follow from either premise alone)", "right"),
+        ("Answer: p → r, which does not follow from either premise alone", "right"),
+        ("Answer: ```p → r```", "right"),
+        ("Answer: p → r。", "right"),
+        ("Answer: p → r, which is false", "unreadable"),
+        ("Answer: p → r, which contradicts the premises", "unreadable"),
+        ("Answer: p → r, as a guess", "unreadable"),
+        ("Answer: p → r\n\nThis is false.", "unreadable"),
+        *(
+            (f"Answer: {formula}", "unreadable")  # read either way
+            for formula in (
+                "p implies r and r implies p",
+                "p → r AND r → p",
+                "p ⟹ r and r ⟹ p",
+                r"$p \Rightarrow r$ and $r \Rightarrow p$",
+                "p ⊃ r or p",
+                "(p → r and r → p)",
+                "p iff r and p",
+            )
+        ),
+        ("Answer: (p implies r)", "right"),
+    ],
+)
+def test_what_is_said_of_a_conclusion(reply: str, verdict: str) -> None:
+    assert score(reply, conclude()).verdict == verdict
+
+
+@pytest.mark.parametrize("premises", [1, 2, 3])
+def test_replies_that_do_not_look_at_the_premises_are_rarely_right(premises: int) -> None:
+    items = tasks("conclude", size=100, seed=5, premises=premises)
+    for template in ("{0} ∨ {1} ∨ {0}", "¬¬({0} ∨ {1})", "¬{0} ∨ {1} ∨ {1}", "{0} ∧ {1} ∧ {0}"):
+        replies = ("Answer: " + template.format(*(item.variables * 2)[:2]) for item in items)
+        right = sum(score(r, item).value for r, item in zip(replies, items, strict=True))
+        assert right <= (40 if premises == 1 else 20)
+    if premises > 1:
+        for item in items:
+            for i, j in combinations(range(premises), 2):
+                copied = f"({item.premises[i]}) ∧ ({item.premises[j]})"
+                assert score(f"Answer: {copied}", item).verdict == "wrong"

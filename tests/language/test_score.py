@@ -538,8 +538,9 @@ def test_a_conclusion_scores_just_where_it_follows(item: Item, other: Item) -> N
 def test_what_is_no_conclusion() -> None:
     item = Item("conclude", (parse("p & q"), parse("q -> r")), None, True, 2, Wording(), "", "")
     for reply, verdict in (
-        ("Answer: p & r | r", "right"),
-        ("Therefore, (p ∧ r) ∨ r.", "right"),
+        ("Answer: p & r & p", "right"),
+        ("Therefore, (p ∧ r) ∧ p.", "right"),
+        ("Answer: p & r | r", "wrong"),  # true in four cases, the premises in one
         ("Answer: p ∧ q ∧ r", "wrong"),  # both premises again
         ("Answer: (p & q) & (q -> r)", "wrong"),
         ("Answer: p & r | s", "wrong"),  # a variable of its own

@@ -28,7 +28,7 @@ def test_items_are_what_they_say(kind: Any, settings: dict[str, Any]) -> None:
     for item in tasks(kind, size=24, seed=3, **settings):
         premises = conjunction(item.premises)
         assert not entails(premises, Formula(("0",)))
-        assert len(item.premises) == settings.get("premises", 1)
+        assert len(item.premises) == settings.get("premises", 2 if kind == "conclude" else 1)
         if item.conclusion:
             assert entails(premises, item.conclusion, "minisat22") == item.label
         for reply in (item.answer, f"So, to sum up.\n\nAnswer: {item.answer}"):
@@ -159,7 +159,7 @@ def test_to_repeat_all_premises_is_no_conclusion() -> None:
 
 
 def test_conclusions_with_new_variables_are_no_source() -> None:
-    with pytest.raises(UserError, match="'massive' have variables of their own"):
+    with pytest.raises(UserError, match="sources of conclude are fourtuples, validate"):
         tasks("conclude", source="massive")
 
 

@@ -65,7 +65,9 @@ def tasks(
     source: Annotated[
         str, Option(help="fourtuples, validate, easy, hard, big, massive, exam, giant or sat.")
     ] = "fourtuples",
-    premises: Annotated[int, Option(min=1, help="Number of premises.")] = 1,
+    premises: Annotated[
+        int | None, Option(min=1, help="Number of premises; default: 1, and 2 for conclude.")
+    ] = None,
     style: Annotated[Style, Option(help="How formulas are written.")] = "unicode",
     vocabulary: Annotated[Vocabulary, Option(help="The words of --style words.")] = "letters",
     shots: Annotated[int, Option(min=0, help="Solved examples before the question.")] = 0,

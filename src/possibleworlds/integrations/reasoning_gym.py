@@ -18,6 +18,7 @@ from reasoning_gym.factory import ProceduralDataset, register_dataset
 
 from possibleworlds.errors import UserError
 from possibleworlds.language import Item, Tasks, TaskSettings, score
+from possibleworlds.language.dataset import PREMISES_OF_CONCLUDE
 from possibleworlds.language.item import Kind
 
 
@@ -116,7 +117,9 @@ class EntailmentDataset(ProceduralDataset):
 class EntailmentCurriculum(BaseCurriculum):
     """From two variables and a connective to ten and twenty."""
 
-    def __init__(self, config: type[EntailmentConfig] = DecideConfig) -> None:
+    def __init__(
+        self, config: type[EntailmentConfig] = DecideConfig, most_premises: int = 4
+    ) -> None:
         super().__init__(type(self).__name__, config)
         self._define_attributes(
             RangeAttributeDefinition(
@@ -138,7 +141,7 @@ class EntailmentCurriculum(BaseCurriculum):
             ScalarAttributeDefinition(
                 name="premises",
                 field_name="premises",
-                levels=[1, 2, 3, 4],
+                levels=list(range(1, most_premises + 1)),
                 description="Number of premises",
             ),
         )
@@ -155,7 +158,7 @@ class ConcludeCurriculum(EntailmentCurriculum):
     """The curriculum of *conclude*."""
 
     def __init__(self) -> None:
-        super().__init__(ConcludeConfig)
+        super().__init__(ConcludeConfig, PREMISES_OF_CONCLUDE)
 
 
 register_dataset("entailment_decide", EntailmentDataset, DecideConfig, EntailmentCurriculum)

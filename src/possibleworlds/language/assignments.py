@@ -55,14 +55,19 @@ FAILURE = re.compile(
     r"\bpremises?\s+(?:(?:is|are|becomes?|then|now|still|all)\s+)*(?:false|untrue)\b|"
     r"\bconclusion\s+(?:(?:is|becomes|then|now|still|also)\s+)*true\b|\bimpossible\b|\bcontradict|"
     rf"\bnot\s+an?\s+(?:\w+\s+)?{CASE}|"
-    rf"\b(?:this|that|these|which|assignment|values)\s+(?:{NEGATION}|fails?)\b",
+    rf"\b(?:this|that|these|which|assignment|values)\s+(?:{NEGATION}|fails?)\b|"
+    r"\b(?:assignment|case|values)\s+(?:is|are)\s+(?:not\s+valid|invalid)\b|"
+    r"\bpremises?\b(?:(?!conclusion|\btrue\b|\bT\b)[^.;\n]){0,60}?(?:\bevaluates?\s+to|\bis|=|:)\s*"
+    r"(?:false|F)(?=[\s*_]*(?:[.,;)❌✗✘✖\n]|\Z))|"
+    r"\bconclusion\b(?:(?!premise|\bfalse\b|\bF\b)[^.;\n]){0,60}?(?:\bevaluates?\s+to|\bis|=|:)\s*"
+    r"(?:true|T)(?=[\s*_]*(?:[.,;)\n]|\Z))",
     re.IGNORECASE,
 )
 """What a reason cannot say about a refuting assignment."""
 IS_REFUTED = re.compile(
     rf"\b(?:conclusion|argument|inference|entailment)\s+(?:{NEGATION}|(?:is\s+)?(?:then\s+)?not|isn't|"
     rf"fails)\b(?!\s+(?:be\s+)?(?:false|refuted|fail))|\bit\s+{NEGATION}\s+{ADVERBS}follow\b|"
-    r"\b(?:false|conclusion)\b[\s:*_)]*[❌✗✘✖]|[❌✗✘✖]\s*(?:the\s+)?conclusion",
+    r"\bfalse\b[\s:*_)]*[❌✗✘✖]|\bconclusion\b[^\n]{0,80}?[❌✗✘✖]|[❌✗✘✖]\s*(?:the\s+)?conclusion",
     re.IGNORECASE,
 )
 """What a reason may say, although it contains a negation or a cross."""
@@ -99,9 +104,9 @@ REASON_AFTER = re.compile(
 NONE = re.compile(
     rf"""(?:(?:but|in\s+fact)\b[,\s]*)*(?:
       none(?:\s+exists?)? | null | n/?a(?!\w) | impossible | it\s+is\s+impossible
-    | (?:there\s+(?:is|are|exists?)\s+)?no\s+(?:such\s+)?(?:possible\s+|refuting\s+)?{CASE}
+    | (?:there(?:'s|\s+(?:is|are|exists?))\s+)?no\s+(?:such\s+)?(?:possible\s+|refuting\s+)?{CASE}
       (?:\s+(?:is\s+possible|can\s+be\s+found|works?|does)|{REFUTING})
-    | there\s+(?:is|are)\s+none
+    | there(?:'s|\s+is|\s+are)\s+none
     | (?:it|the\s+conclusion|the\s+argument)\s+cannot\s+be\s+refuted
     | (?:such\s+)?(?:an?\s+|a\s+)?(?:such\s+)?{CASE}\s+(?:does\s+not|do\s+not|doesn't)\s+exist
     | (?:it|the\s+conclusion)\s+(?:always\s+|necessarily\s+)?follows(?:\s+from\s+the\s+premises?)?
@@ -254,10 +259,11 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
         values = read_values(listing, item)
         reason, _, others = reason.strip().partition("\n")
     reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{after}"))
+    after = OTHER_CASES.sub(" ", after)
     said = IS_REFUTED.sub(" ", f"{reason}\n{after}")
     denied = bool(
         DENIAL.search(IS_REFUTED.sub(" ", reason))
-        or FAILURE.search(said)
+        or FAILURE.search(f"{reason}\n{after}")
         or RETRACTION.search(said)
         or True in verdicts(f"{reason}\n{after}", lines=False)
         or any(says_none(line) for line in after.splitlines()[:MAX_LINES])
@@ -270,7 +276,8 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
 def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Item) -> bool:
     """Whether lines of an answer, or bare or introduced lines after it, give other values."""
     for place, text in enumerate((lines, after)):
-        for line in text.splitlines()[:MAX_LINES]:
+        blocks = re.split(r"\n\s*\n", as_list(text, item))[:MAX_LINES]
+        for line in (*text.splitlines()[:MAX_LINES], *blocks):
             listing, reason = split_reason(line, item)
             again = read_values(listing, item)
             is_answer = ANOTHER.match(line) or (again.stated and not (place and reason))
@@ -280,6 +287,12 @@ def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Ite
     return False
 
 
+OTHER_CASES = re.compile(
+    r"[^.!?\n]*\b(?:(?:all|every|any|the)\s+other|other\s+(?:cases|rows|assignments)|"
+    r"only\s+(?:such\s+)?(?:case|row|assignment|one))\b[^.!?\n]*",
+    re.IGNORECASE,
+)
+"""A sentence about the other cases."""
 ANOTHER = re.compile(
     r"\W*(?:or|alternatively|answer(?:\s+\d+)?|corrected|correction|edit|final(?:ly)?)\b",
     re.IGNORECASE,

@@ -43,8 +43,10 @@ LEVELS: tuple[dict[str, tuple[int, int]], ...] = (
 """A curriculum: sizes from a first exercise to those of the paper's test (hard)."""
 MAX_ITEMS = 10_000_000
 """The largest size of a sequence, which is kept in memory."""
-WITH_NEW_VARIABLES = ("massive", "giant")
-"""Sources whose conclusions almost always have variables that the premises do not have."""
+SOURCES_OF_CONCLUDE = ("fourtuples", "validate", "easy", "hard", "big")
+"""The other sources have hardly any conclusion that is neither too weak nor with new variables."""
+PREMISES_OF_CONCLUDE = 3
+"""The most premises of *conclude*: more are hardly ever all needed."""
 FRUITLESS_PROBLEMS = 10_000
 """After so many problems without an item, as if conclusions cannot be that long, there are none."""
 SLOW_BLOCKS = 250
@@ -99,8 +101,10 @@ class TaskSettings:
                 f"chain_of_thought is true or false, not {quoted(self.chain_of_thought)}"
             )
         split_of_source(self.source, self.variables, self.operators).validate()
-        if self.kind == "conclude" and self.source in WITH_NEW_VARIABLES:
-            raise UserError(f"the conclusions of {self.source!r} have variables of their own")
+        if self.kind == "conclude" and self.source not in SOURCES_OF_CONCLUDE:
+            raise UserError(f"the sources of conclude are {', '.join(SOURCES_OF_CONCLUDE)}")
+        if self.kind == "conclude" and self.premises > PREMISES_OF_CONCLUDE:
+            raise UserError(f"the items of conclude have at most {PREMISES_OF_CONCLUDE} premises")
         if self.premises > 1 and self.source != "fourtuples":
             raise UserError("several premises need the source 'fourtuples'")
         if self.premises > 1 and self.variables[1] > MAX_VARIABLES_OF_SEVERAL:
@@ -147,9 +151,14 @@ def tasks(
     """Generate a sequence of `size` items.
 
     `settings` are the fields of `TaskSettings`; `level` sets variables and operators by the
-    curriculum `LEVELS`.
+    curriculum `LEVELS`. *conclude* has two premises by default, as a reply that does not look at
+    a single one is right too often.
     """
     level, size = as_python(level), as_python(size)
+    if settings.get("premises", 1) is None:
+        del settings["premises"]
+    if kind == "conclude" and settings.get("source", "fourtuples") == "fourtuples":
+        settings = {"premises": 2, **settings}
     if level is not None:
         if not isinstance(level, int) or not 0 <= level < len(LEVELS):
             raise UserError(f"level must be within 0 to {len(LEVELS) - 1}, not {quoted(level)}")

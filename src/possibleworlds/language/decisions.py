@@ -110,7 +110,9 @@ SEPARATOR = re.compile(
 )
 RULE = (
     r"(?:(?:hypothetical|disjunctive)\s+syllogism|modus\s+(?:ponens|tollens)|contraposition|"
-    r"contrapositive|transitivity|simplification|resolution|de\s+morgan)\b"
+    r"contrapositive|transitivity|simplification|resolution|de\s+morgan|absorption|addition|"
+    r"[∧∨→¬]\s?-?(?:elim\w*|intro\w*|E|I)|"
+    r"(?:(?:con|dis)junction|implication|conditional)[\s-]+(?:elimination|introduction))\b"
 )
 """A rule of inference."""
 REASON = re.compile(
@@ -118,7 +120,7 @@ REASON = re.compile(
     r"(?:because|since|as(?!\s+(?:long|far)\b)|always|vacuously|trivially|tautology|there|the|this|that|it|its|any|every|"
     r"each|all|both|no|we|by|"
     r"in\s+(?:every|each|all|any)|whenever\s+(?:the|all)\s+(?:the\s+)?premises?|whatever|explanation|reasons?|reasoning|proof|"
-    r"justification|note|premises?|conclusion|qed)\b|q\.e\.d\.",
+    r"justification|note|premises?|conclusion|valid|entail(?:ment|ed)|qed)\b|q\.e\.d\.",
     re.IGNORECASE,
 )
 """The start of a reason on the same line."""
@@ -132,22 +134,27 @@ CASE_IN_POINT = re.compile(
 CONTRARY = {
     True: re.compile(
         rf"{NEGATION}\s+(?:\w+\s+)?(?:follow|entail|hold|imply|guarantee)|"
-        rf"\bnot\s+(?:\w+\s+)?(?:valid|entailed)|\bconclusion\s+(?:is\s+not|isn't|(?:need|may|might|"
+        rf"\b(?:not|n't)\s+(?:\w+\s+){{0,2}}(?:valid|entailed|implied|consequence)|"
+        r"\b(?:cannot|can't|can\s+not)\s+(?:be\s+)?(?:infer|conclu|deriv|deduc)|\bconclusion\s+(?:is\s+not|isn't|(?:need|may|might|"
         rf"must)\s+not)\s+(?:(?:be|necessarily|always)\s+)*(?:true|guaranteed)|\banswer\s+no\b|"
         rf"\b(?:argument|inference|entailment)\s+fails|\binvalid|⊭|\brefute[sd]?\b|\b{COUNTERMODEL}\b|{REFUTED}|\bno\b\s*[.,!;:]|"
         r"(?:\A|[.!\n])\s*(?:but\s+)?(?:(?:that|this|it)(?:'s|\s+is)\s+(?:false|not)|not|"
         r"it\s+does\s+not|it\s+doesn't)[\s.!]*(?:\Z|\n)|"
         r"(?:\A|[.!,;\n])\s*(?:but\s+)?the\s+conclusion\s+(?:is|(?:can|may|might|could)\s+(?:still\s+)?be)\s+"
-        r"false\b(?!\s+(?:only|in\s+no)\b)|\b(?:except|but\s+one|only\s+(?:when|if)|provided|isn't)\b|"
+        r"false\b(?!\s+(?:only|in\s+no)\b)|\b(?:except|but\s+one|provided|isn't|apart\s+from|"
+        r"bar(?:ring|\s+(?:one|the))|other\s+than|excluding|save\s+(?:for|one))\b|\bbut\s+\w+\s*=|"
+        r"(?:\A\W*|\b(?:follows?|holds?|valid|entailed|yes|answer|this|that|it|is)\W+)only\s+(?:when|if)\b|"
         rf"\bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many)\s+{CASE}|\byes\s+and\s+no\b|"
         r"\bassumption\s+that\b|\bfallac|\bunsound|\bfalsif|\bdisprove|\bexception|\bviolat|\btrue\s+premises?\s+(?:and|with|but)\s+an?\s+false\s+conclusion|\b(?:claim|statement)\s+is\s+false|\bunless\b|\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b|\bnegate\b",
         re.IGNORECASE,
     ),
     False: re.compile(
+        r"\b(?:it|this|argument|conclusion|inference|entailment)\s+is\s+(?:\w+ly\s+)?"
+        r"(?:valid|entailed|implied)\b(?!\s+(?:if|only|when|iff|just|in)\b)|"
         rf"\byes\b|(?<!not )\b(?:follows|is\s+valid|holds)\b(?!\s+that)\s+from|"
         rf"\b(?:it|conclusion)\s+{ADVERBS}follows\b(?!\s+that)|\bargument\s+is\s+valid\b|"
         rf"\bno\s+(?:such\s+)?{CASE}\b|\b(?:assignment|case|countermodel)\s+(?:does\s+not|doesn't)\s+exist|"
-        r"\bpremises?\s+(?:entails?|impl(?:y|ies)|guarantees?)\b|\b(?:entailment|argument)\s+(?:holds|is\s+"
+        r"\bpremises?\s+(?:do(?:es)?\s+)?(?:entails?|impl(?:y|ies)|guarantees?)\b|\b(?:entailment|argument)\s+(?:holds|is\s+"
         r"correct)\b|\b(?:so|hence|thus|therefore)\b[,\s]+(?:it(?:'s|\s+is)\s+)?(?:an?\s+)?valid\b|"
         r"\bin\s+every\s+case\s+(?:where|in\s+which)\s+the\s+premises?\s+(?:is|are)\s+true,?\s+the\s+"
         r"conclusion\s+is\s+(?:also\s+)?true|\bconclusion\s+(?:is|holds)\s+(?:(?:also|always)\s+)*"
@@ -235,6 +242,31 @@ OPENING = re.compile(
 """A first line that decides, followed only by reasons."""
 
 
+FOLLOWS = re.compile(
+    r"[^,.;\n]{1,60}?\s(?:(?:directly|immediately|clearly|always)\s+)*"
+    r"(?:follows?|entails?|implies|is\s+(?:one\s+of|an?\s+(?:conjunct|consequence)))\b",
+    re.IGNORECASE,
+)
+NOT_FOLLOWS = re.compile(
+    rf"[^,.;\n]{{1,60}}?\s(?:{NEGATION}|may|might|could|can)\s+(?:\w+\s+)?"
+    r"(?:follow|entail|imply|be\s+(?:true|false))\b",
+    re.IGNORECASE,
+)
+"""A reason that names formulas: "q follows from p ∧ q", "q does not follow"."""
+CONDITION = re.compile(
+    r"\b(?:if|when|assum\w+|suppos\w+|given|provided|as\s+long\s+as|except|unless|in\s+(?:case|row|some)|"
+    r"draft|tentativ\w*|pending|yet|but|though|although|caveats?|he|she|they|row)\b|[a-z]\w*\s*=|\?",
+    re.IGNORECASE,
+)
+IF_IT_WERE = re.compile(r"\bif\s+[^,.;\n]{1,40}?\s(?:were|was)\b", re.IGNORECASE)
+"""What makes an answer conditional, and what does not."""
+CONVERSE = re.compile(
+    r"[^.!?\n]*\b(?:converse|reverse\s+(?:direction|implication)|other\s+direction)\b[^.!?\n]*",
+    re.IGNORECASE,
+)
+"""A sentence about the other direction."""
+
+
 def read_statement(text: str) -> tuple[bool | None, str]:
     """Read the decision that a text starts with, and return the rest; None if there is none.
 
@@ -269,8 +301,11 @@ def read_decision(text: str, after: str = "") -> bool | None:
     elif LABELLED_INVALID.match(text):
         return None
     else:
-        statement, rest = read_statement(plain(text))
-        if statement is None or (rest and not is_reason(rest, statement)):
+        statement, rest = read_statement(said := plain(text))
+        if statement is None:
+            return None
+        ends = rest and said[: len(said) - len(rest)].rstrip(" *_`\"'”$")[-1:] in (*".;!(–—",)
+        if rest and not (is_reason(rest, statement) or (ends and is_remark(rest))):
             return None
         decision = statement
     if after:
@@ -282,14 +317,22 @@ def is_reason(text: str, decision: bool) -> bool:
     """Whether a text on the same line is a reason for a decision."""
     if HEDGE.search(text.partition("\n")[0]):
         return False
-    return bool(REASON.match(text) or (not decision and CASE_IN_POINT.match(text)))
+    if REASON.match(text) or (not decision and CASE_IN_POINT.match(text)):
+        return True
+    return bool((FOLLOWS if decision else NOT_FOLLOWS).match(text))
+
+
+def is_remark(text: str) -> bool:
+    """Whether a sentence after an answer supposes nothing: its answer holds without condition."""
+    first = IF_IT_WERE.sub(" ", text.partition("\n")[0])
+    return len(first.split()) > 3 and not (HEDGE.search(first) or CONDITION.search(first))
 
 
 def stands(decision: bool, rest: str) -> bool:
     """Whether the text after a decision does not contradict it."""
     if RETRACTION.search(rest) or (not decision) in verdicts(rest):
         return False
-    contrary = NO_COUNTERMODEL.sub(" ", rest) if decision else rest
+    contrary = NO_COUNTERMODEL.sub(" ", CONVERSE.sub(" ", rest)) if decision else rest
     if CONTRARY[decision].search(contrary):
         return False
     return all(bool(other[1]) is decision for other in OTHER_ANSWER.finditer(rest))

@@ -7,8 +7,8 @@ Three kinds of item:
   that there is none.
 - *conclude*: state a formula with a minimum number of operators that follows from the premises, has
   no other variables, and is not trivial: it has no more operators than the premises together, is
-  not equivalent to them, and is true in at most three quarters of all cases; of several premises,
-  it needs more than one.
+  not equivalent to them, and is true in at most twice as many cases as they are, and in at most
+  three quarters of all cases; of several premises, it needs each one.
 
 The premises of an item are always satisfiable, and half of the items of *decide* and *refute* are
 entailments.

@@ -100,13 +100,22 @@ def why_no_conclusion(premises: Sequence[Formula], conclusion: Formula) -> str:
     if entails(conclusion, together):
         several = "premises together" if len(premises) > 1 else "premise"
         return f"it is equivalent to the {several}"
-    if len(premises) > 1 and any(entails(premise, conclusion) for premise in premises):
-        return "it follows from one of the premises alone"
-    # Without these, weakening the premises by a rare case, or a long disjunction, is often right.
+    if len(premises) > 1 and any(
+        entails(conjunction([*premises[:i], *premises[i + 1 :]]), conclusion)
+        for i in range(len(premises))
+    ):
+        return "it follows without one of the premises"
+    # Without these, weakening the premises by a rare case, or a disjunction of a few variables
+    # whatever the premises, is often right.
     if conclusion.operators > operators:
         return f"more than {operators} operators"
     n_cases = 1 << len(conclusion.variables)
-    return "true in more than 3/4 of all cases" if 4 * count_rows(conclusion) > 3 * n_cases else ""
+    true = count_rows(conclusion)
+    if 4 * true > 3 * n_cases:
+        return "true in more than 3/4 of all cases"
+    true <<= len(together.variables) - len(conclusion.variables)
+    times = "true in more than twice as many cases as the premises"
+    return times if true > 2 * count_rows(together) else ""
 
 
 def split_of_source(source: str, variables: tuple[int, int], operators: tuple[int, int]) -> Split:

@@ -21,9 +21,10 @@ QUESTIONS: dict[Kind, str] = {
         'with "Answer: none".'
     ),
     "conclude": (
-        "State a conclusion that follows from {given} and is true in at most three quarters of all "
-        "cases. It must contain at least {min_operators} and at most {max_operators} connectives, "
-        "and no {variable} that the {premises} {do} not contain. "
+        "State a conclusion that follows from {given} and is true in at most twice as many cases "
+        "as {together}, and in at most three quarters of all cases. It must contain at least "
+        "{min_operators} and at most {max_operators} connectives, and no {variable} that the "
+        "{premises} {do} not contain. "
         '{alphabet}End with "Answer: " and the conclusion.'
     ),
 }
@@ -86,10 +87,11 @@ def prompt(item: Item) -> str:
     question = QUESTIONS[item.kind].format(
         premises="premises" if several else "premise",
         they="all premises are" if several else "the premise is",
-        given="the premises together but from none of them alone, is not equivalent to all of them "
-        "together,"
+        given="the premises together but not if one of them is left out, is not equivalent to all "
+        "of them together,"
         if several
         else "the premise, is not equivalent to it,",
+        together="the premises together" if several else "the premise",
         do="do" if several else "does",
         variable="statement" if wording.statements else "variable",
         example=assignment_in_words(dict.fromkeys(item.variables[:2], True), wording) + ", …",

@@ -107,7 +107,7 @@ RETRACTION = re.compile(
     r"this)\s+back|second\s+thoughts?|reconsider\w*|disagree\w*|kidding|jok\w+|trick\w*|lie|lied|"
     r"lying|opposite|instead|hold\s+on|hmm+|not\s+so\s+fast|just\s+an?\s+example|only\s+an?\s+"
     r"example|never\s*mind|however|unsure|uncertain|not\s+(?:sure|certain)|unclear|untrue|doubt\w*|"
-    r"meant|rather|on\s+the\s+other\s+hand|then\s+again|maybe|perhaps|possibly|probably|changed?\s+my"
+    r"meant|rather|caveats?|for\s+now|on\s+the\s+other\s+hand|then\s+again|maybe|perhaps|possibly|probably|changed?\s+my"
     r"|strike\s+that|or\s+(?:not|yes|no|none)|erroneous\w*|error|bogus|nonsense|refuse|pretend\w*|"
     r"change\s+(?:to|it)|(?:this|that|it|above|answers?|assignment|solution|case|which)\s*(?:"
     r"(?:is|was|are)\s+not|isn't|wasn't|'s\s+not)\s+(?:\w+\s+)?(?:right|correct)|"
@@ -138,9 +138,17 @@ BEFORE_TURN = re.compile(
     rf"(?:\s|(?:{TURN.pattern})(?:\s*(?:assistant|model)\b(?=\s*(?:\n|<)))?)*", re.IGNORECASE
 )
 MARKED_ANSWER = re.compile(
-    r"(?<![\"“'])\b(?<!to )answer[\s*_]*:[ \t*_]*[^\s*_]|\\boxed\s*\{|<answer>", re.IGNORECASE
+    r"answer[\s*_]*:[\s*_]*(?:yes|no)\W{1,5}or\W{1,5}answer[\s*_]*:[\s*_]*(?:yes|no)\b|"
+    r"(?P<mark>(?<![\"“'])\b(?<!to )answer[\s*_]*:[ \t*_]*[^\s*_]|\\boxed\s*\{|<answer>)",
+    re.IGNORECASE,
 )
-"""The beginning of an answer."""
+"""The `mark` of an answer, or "Answer: yes or Answer: no", which quotes the question."""
+CHECKS_AGAIN = re.compile(
+    r"\b(?:(?:double-?)?check\w*|verif\w+|formali[sz]\w+|let\s+(?:me|us)|let's|again|re-?read\w*|"
+    r"wait|hmm+|actually|reconsider\w*|hold\s+on|however|but)\b",
+    re.IGNORECASE,
+)
+"""What a model says before it restates its own problem; one that is not stopped just goes on."""
 PREMISE = re.compile(
     r"^[^\w\n]*(?:(?:user|human|question|problem|example|q)\b[\s\d*_]*:[\s*_]*)?"
     r"Premises?[*_]*:[\s*_]*(?:1[.)]\s*)?(?P<formula>[^\n]*)"
@@ -151,8 +159,10 @@ PREMISE = re.compile(
 CHECKED = re.compile(r"[=✓✔✅]|\b(?:[TF01]|(?i:true|false|satisfied|holds))\b")
 """What says that a premise is true or false."""
 OWN_PREMISE = re.compile(r"^(?:Premise: |\d+\. )\$?(.*?)[.$]?$", re.MULTILINE)
-INVISIBLE = dict.fromkeys(map(ord, "\ufe0f\u200b\u200c\u200d\u2060\ufeff"))
-"""Characters that are removed; the first turns ✔ into an emoji."""
+CHARACTERS = str.maketrans("，、；：。（）", ",,;:.()", "\ufe0f\u200b\u200c\u200d\u2060\ufeff")
+"""Punctuation of Chinese and Japanese, and characters that are removed; the first of these turns ✔
+into an emoji."""
+BOX = re.compile(r"<\|(?:begin|end)_of_box\|>")
 TEXT = re.compile(
     r"\\(?:text|mathrm|mathbf|textbf|textit|texttt|textrm|textsf|mathtt|mathsf|operatorname)\s*"
     r"\{([^{}]*)\}"
@@ -163,6 +173,8 @@ DISPLAY = re.compile(r"(?:\$\$|\\\[)\s*\n\s*")
 WRAPPERS = (
     (re.compile(r"</?(?:b|i|em|strong|br)\s*/?>", re.IGNORECASE), " "),
     (re.compile(r"<(/?)final[_ -]answer>", re.IGNORECASE), r"<\1answer>"),
+    (re.compile(r"</?(?:output|response|result|solution|final)>", re.IGNORECASE), " "),
+    (re.compile(r"\A((?:(?!<answer>).)*)</answer>", re.IGNORECASE | re.DOTALL), r"\1"),
     (
         re.compile(
             r"(boxed\s*\{(?:\s*\\text\s*\{)?|<answer>)[ *_]*\n?[ *_]*(?:the\s+)?(?:final\s+)?"
@@ -172,7 +184,7 @@ WRAPPERS = (
         r"\1",
     ),
 )
-"""HTML tags, and "Answer:" within another mark of an answer."""
+"""Tags that mark nothing, and "Answer:" within another mark of an answer."""
 
 
 def spoken(reply: str, prompt: str) -> str:
@@ -180,8 +192,8 @@ def spoken(reply: str, prompt: str) -> str:
     if "<" in reply or "[" in reply or "◁" in reply:
         reply = THINKING.sub(" ", reply)
         reply = THOUGHT.split(reply)[-1]  # a chat template may contain the opening tag
-    reply = first_turn(without_prompt(reply, prompt))
-    reply = reply[-MAX_REPLY:].translate(INVISIBLE)
+    reply = first_turn(BOX.sub(" ", without_prompt(reply, prompt)))
+    reply = reply[-MAX_REPLY:].translate(CHARACTERS)
     reply = re.sub(r"\s{20,}", lambda gap: "\n\n" if "\n" in gap[0] else " ", reply)
     if "remise" in reply:
         reply = before_next_question(reply, prompt)
@@ -197,6 +209,11 @@ HEADING = re.compile(
 )
 
 
+def first_mark(reply: str) -> re.Match[str] | None:
+    """Find the first mark of an answer."""
+    return next((match for match in MARKED_ANSWER.finditer(reply) if match["mark"]), None)
+
+
 def without_prompt(reply: str, prompt: str) -> str:
     """Return the first part of a reply with an answer, before or after its repeated prompt."""
     start = max(0, prompt.rfind("\n\nPremise"))
@@ -204,7 +221,11 @@ def without_prompt(reply: str, prompt: str) -> str:
     if not question or question not in reply:
         return reply
     *parts, last = (reply.replace(examples, " ") if examples else reply).split(question)
-    return next((part for part in parts if MARKED_ANSWER.search(part)), last)
+    for number, part in enumerate(parts):
+        if answer := first_mark(part):
+            again = CHECKS_AGAIN.search(part, answer.end())
+            return " ".join([*parts[number:], last]) if again else part
+    return last
 
 
 def first_turn(reply: str) -> str:
@@ -227,9 +248,10 @@ def before_next_question(reply: str, prompt: str) -> str:
 
     Nothing remains if there is such a question before that answer as well.
     """
-    answer = MARKED_ANSWER.search(reply)
+    answer = first_mark(reply)
     own = OWN_PREMISE.findall(prompt)
     letters = [set(LETTER.findall(premise)) for premise in own]
+    letters.append(set().union(*letters))
     others = [
         premise.start()
         for premise in PREMISE.finditer(reply)
@@ -240,7 +262,9 @@ def before_next_question(reply: str, prompt: str) -> str:
     ]
     if not (answer and others) or others[-1] < answer.start():
         return reply
-    return reply[: others[0]] if others[0] > answer.start() else ""
+    if others[0] < answer.start():
+        return ""
+    return reply if CHECKS_AGAIN.search(reply, answer.end(), others[0]) else reply[: others[0]]
 
 
 def marked_answer(reply: str, paragraph: bool) -> Answer | None:
@@ -289,6 +313,7 @@ def answer_at(reply: str, place: int, paragraph: bool) -> Answer | None:
         answer = Answer(text, line, after)
     else:
         rest = re.sub(r"\A\s*\n> ?", "", reply[start:]).lstrip()
+        rest = re.sub(r"\A```([^`\n]+)```", r"\1", rest)
         while rest.startswith("```"):  # the answer is in a fenced block
             rest = rest.partition("\n")[2].replace("```", " ", 1).lstrip()
         if display := DISPLAY.match(rest):
@@ -419,20 +444,31 @@ def outermost_answer(reply: str, place: int) -> Answer | None:
         return Answer("")
     keys = [key.lower() for key, _ in pairs]
     place_of = next(i for i, key in enumerate(keys) if key in KEYS)
-    said = "\n".join(value for _, value in pairs[place_of + 1 :] if isinstance(value, str))
+    said = "\n".join(
+        value if isinstance(value, str) and "counter" not in key else f"{key}: {entries(value)}"
+        for number, (key, value) in enumerate(pairs)
+        if value and (number > place_of or "counter" in key) and value not in ("none", "None")
+        if isinstance(value, str | ObjectPairs)
+    )
     rest = f"{said}\n{reply[end:]}".strip("` \n")
     if isinstance(answer, bool):
         answer = "yes" if answer else "no"
     if isinstance(answer, ObjectPairs):
-        texts = (tuple(json.dumps(part, ensure_ascii=False) for part in pair) for pair in answer)
-        entries = ", ".join(f"{key}: {value}" for key, value in texts)
-        return Answer(f"{{{entries}}}", after=rest, nested=True)
+        return Answer(f"{{{entries(answer)}}}", after=rest, nested=True)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return Answer(text, after=rest)
 
 
 class ObjectPairs(list[tuple[str, Any]]):
     """The keys and values of a JSON object, including repeated keys."""
+
+
+def entries(value: Any) -> str:
+    """Write an object as its keys and values; other values as they are."""
+    if not isinstance(value, ObjectPairs):
+        return str(value)
+    texts = (tuple(json.dumps(part, ensure_ascii=False) for part in pair) for pair in value)
+    return ", ".join(f"{key}: {of_key}" for key, of_key in texts)
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=ObjectPairs, strict=False)
@@ -462,5 +498,6 @@ def closing(text: str, start: int) -> int:
 
 
 def plain(text: str) -> str:
-    """Remove LaTeX text commands and typographic apostrophes."""
-    return TEXT.sub(r" \1 ", text.replace("’", "'")) if "\\" in text or "’" in text else text
+    """Remove LaTeX text commands, delimiters of math mode, and typographic apostrophes."""
+    text = text.replace("’", "'")
+    return TEXT.sub(r" \1 ", re.sub(r"\\[()]", " ", text)) if "\\" in text else text

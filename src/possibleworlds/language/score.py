@@ -47,9 +47,10 @@ from possibleworlds.language.replies import (
     plain,
     spoken,
 )
-from possibleworlds.logic.alphabet import IFF
+from possibleworlds.logic.alphabet import AND, IFF, IMPLIES, OR
 from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula, conjunction
+from possibleworlds.logic.syntax import CONVERSE, MEANING, TOKEN
 
 Verdict = Literal["right", "wrong", "unreadable"]
 
@@ -202,13 +203,18 @@ INTRODUCED = re.compile(
 WRAPPED = re.compile(r"\A\\[(\[]|\\[)\]](?=\.?\Z)")
 CONCLUSION_REASON = re.compile(
     r"(?:[,;.–—]|(?=\())\s*(?:\(\s*)?"
-    r"(?:(?:since|because|as|which|this|it\s+follows|follows|from|by)\b|"
+    r"(?:(?:since|because|as|which|this|it\s+(?:follows|does)|follows|from|by)\b|"
     rf"{RULE}|\d+\s+(?:connectives?|operators?)\b)",
     re.IGNORECASE,
 )
 """Text before a conclusion, around it in LaTeX, and at the start of a reason for it."""
+DISOWNED = re.compile(
+    r"\b(?:this|that|it|which)\s+is\s+(?:false|invalid)\b|\bcontradicts?\s+the\s+premis|\bguess\w*\b",
+    re.IGNORECASE,
+)
+"""What denies a conclusion that was stated before."""
 NOT_ALONE = re.compile(
-    r"\b(?:but|and)\s+(?:(?:it\s+)?does\s+not\s+follow\s+)?(?:not\s+)?(?:follows\s+)?from\s+"
+    r"\b(?:(?:but|and|which|it|this)\s+)*(?:(?:does\s+not|doesn't)\s+follow\s+|follows\s+|not\s+)*from\s+"
     r"(?:neither|none|either|any|no|one)\b[\w\s]{0,60}?\b(?:alone|itself)\b",
     re.IGNORECASE,
 )
@@ -237,7 +243,7 @@ def read_conclusion(text: str, item: Item) -> Formula | None:
     reason = CONCLUSION_REASON.search(text)
     if reason:
         said = NOT_ALONE.sub(" ", without_statements(text[reason.start() :], item))
-        if not (DENIAL.search(said) or RETRACTION.search(said)):
+        if not any(denial.search(said) for denial in (DENIAL, RETRACTION, DISOWNED)):
             candidates.append(text[: reason.start()])
     for candidate in candidates:
         if (formula := read_formula(candidate.strip("`*$ "), item)) is not None:
@@ -272,18 +278,25 @@ def gives_other_formula(after: str, conclusion: Formula, item: Item) -> bool:
 
 
 def is_mixed(text: str) -> bool:
-    """Whether "and" or "or" join parts with an arrow that are not in brackets: p → q and r."""
-    depth, arrow, word = 0, False, False
-    for token in re.findall(
-        r"[(\[)\]]|->|→|⇒|=>|\\(?:to|rightarrow|implies)\b|\b(?:and|or)\b", text
-    ):
-        if token in "([":
-            depth += 1
-        elif token in ")]":
-            depth -= 1
-        elif depth == 0:
-            arrow, word = arrow or not token.isalpha(), word or token.isalpha()
-    return arrow and word
+    """Whether "and" or "or" stand beside an arrow within one pair of brackets: p → q and r.
+
+    >>> is_mixed("p implies q and q implies p"), is_mixed("(p → q) and r")
+    (True, False)
+    """
+    beside: list[set[str]] = [set()]  # what there is within each pair of brackets
+    for match in TOKEN.finditer(text):
+        symbol = MEANING.get(match.group(), "")
+        if symbol == "(":
+            beside.append(set())
+        elif symbol == ")" and len(beside) > 1:
+            beside.pop()
+        elif symbol in (IMPLIES, CONVERSE, IFF):
+            beside[-1].add("arrow")
+        elif symbol in (AND, OR) and match.group().isalpha():
+            beside[-1].add("word")
+        if len(beside[-1]) == 2:
+            return True
+    return False
 
 
 def score_conclusion(reply: str, item: Item) -> Score:
@@ -291,9 +304,14 @@ def score_conclusion(reply: str, item: Item) -> Score:
     reply = spoken(reply, item.prompt)
     answer = marked_answer(reply, paragraph=False) or end_of(reply, paragraph=False)
     text = answer.text
-    after = without_statements(f"{answer.line}\n{answer.after}", item)
-    denied = RETRACTION.search(after) or ALTERNATIVE.match(after) or False in verdicts(after)
-    if denied or not ends_answer(answer.line):
+    after = NOT_ALONE.sub(" ", without_statements(f"{answer.line}\n{answer.after}", item))
+    denied = any(denial.search(after) for denial in (RETRACTION, DISOWNED))
+    if (
+        denied
+        or ALTERNATIVE.match(after)
+        or False in verdicts(after)
+        or not ends_answer(answer.line)
+    ):
         return Score("unreadable", "", "it takes its answer back")
     if len(text) > 40 * MAX_CONCLUSION:
         return Score("unreadable", "", "too long")

@@ -22,9 +22,13 @@ from possibleworlds.logic.alphabet import (
     TRUE,
 )
 
-WORDS = ("true", "false", "not", "and", "or", "xor", "implies", "iff")
-"""Reserved words, in lower or upper case, which cannot be names of variables."""
-NAME = re.compile(rf"(?!(?:{'|'.join((*WORDS, *map(str.upper, WORDS)))})$)[^\W\d]\w*'*")
+WORDS = tuple(
+    spelling
+    for word in ("true", "false", "not", "and", "or", "xor", "implies", "iff")
+    for spelling in (word, word.upper(), word.capitalize())
+)
+"""Reserved words, which cannot be names of variables."""
+NAME = re.compile(rf"(?!(?:{'|'.join(WORDS)})$)[^\W\d]\w*'*")
 MAX_REWRITTEN_LENGTH = 1_000_000
 
 

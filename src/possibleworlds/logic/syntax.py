@@ -35,7 +35,7 @@ SPELLINGS = {
     ")": ") ]",
 }
 MEANING = {spelling: symbol for symbol, all_ in SPELLINGS.items() for spelling in all_.split()}
-MEANING |= {word.upper(): MEANING[word] for word in WORDS}
+MEANING |= {word: MEANING[word.lower()] for word in WORDS}
 SIGNS = sorted((s for s in MEANING if not re.search("[A-Za-z0-9]", s)), key=len, reverse=True)
 TOKEN = re.compile(
     r"(?P<space>(?:\s|\\(?:left|right)(?![A-Za-z])|\\[ ,;()\[\]]|\$)+)"

@@ -22,8 +22,9 @@ export const MEANING = new Map();
 for (const [symbol, spellings] of Object.entries(SPELLINGS)) {
   for (const spelling of spellings.split(" ")) MEANING.set(spelling, symbol);
 }
-const WORDS = ["true", "false", "not", "and", "or", "xor", "implies", "iff"];
-for (const word of WORDS) MEANING.set(word.toUpperCase(), MEANING.get(word));
+const WORDS = ["true", "false", "not", "and", "or", "xor", "implies", "iff"]
+  .flatMap((word) => [word, word.toUpperCase(), word[0].toUpperCase() + word.slice(1)]);
+for (const word of WORDS) MEANING.set(word, MEANING.get(word.toLowerCase()));
 
 const escaped = (sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 const SIGNS = [...MEANING.keys()]
@@ -42,7 +43,7 @@ const TOKEN = new RegExp(
   "gsu",
 );
 // Only \\mathit{...} lets other names through.
-const RESERVED = [...WORDS, ...WORDS.map((word) => word.toUpperCase())].join("|");
+const RESERVED = WORDS.join("|");
 const NAME = new RegExp(`^(?!(?:${RESERVED})$)[\\p{L}\\p{Nl}\\p{No}_]${WORD}*'*$`, "u");
 const BINDING = { __proto__: null, "=": 1, ">": 2, "<": 2, "|": 3, "^": 4, "&": 5, "~": 6 };
 const RIGHT_ASSOCIATIVE = new Set([">", "="]);
