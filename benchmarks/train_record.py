@@ -12,8 +12,8 @@ their evaluations; beside each, the commit at which it began.
 Lengths are in epochs, set before any result was seen by the speed of a network (docs/models.md), so
 that a seed takes 2 to 30 minutes of a core; a network whose validation accuracy still rose by more
 than 0.2 points over the last third is trained again for four times as long, up to two core-hours a
-seed. docs/results.md names the exceptions. Settings are the defaults, which an earlier search
-selected on generated validation data, but for those in ROWS. `record.py` puts results on record.
+seed. docs/results.md names the exceptions. Settings are the defaults, but for those in ROWS;
+docs/results.md says how they were chosen. `record.py` puts results on record.
 """
 
 import argparse

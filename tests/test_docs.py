@@ -117,6 +117,7 @@ def test_commands_print_what_readme_shows() -> None:
 def test_cards_are_up_to_date() -> None:
     for name, text in cards.cards().items():
         assert (cards.CARDS / name).read_text(encoding="utf-8") == text, name
+    assert cards.comparison() in (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

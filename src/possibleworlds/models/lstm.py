@@ -1,4 +1,4 @@
-"""LSTMs (section 3.2): as encoders of each side, and traversing A ⊨ B as one sequence."""
+"""LSTMs: encoders of each side (section 3.2.1), and over A ⊨ B as one sequence (section 3.2.2)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
