@@ -268,6 +268,7 @@ class Manifest:
     settings: list[Split]
     splits: dict[str, ManifestFile]
     pruned_against: list[ManifestFile]
+    prune: Prune
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
