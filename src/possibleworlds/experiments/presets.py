@@ -17,8 +17,8 @@ QUICK_EPOCHS = {
     **{"bilstm": 8.0, "treenet": 32.0, "treelstm": 24.0, "lstm-traversal": 10.0},
     **{"bilstm-traversal": 5.0, "possibleworldnet": 11.0, "guidedworldnet": 7.0},
 }
-"""The epochs on 20,000 rows that one core trains in a minute, at the speeds in docs/models.md (half
-a minute for bags of words, two minutes for guided worlds)."""
+"""The epochs on 20,000 rows, which take one core about 5 to 50 seconds, at the speeds in
+docs/models.md."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def tiny() -> Preset:
 
 
 def quick() -> Preset:
-    """The paper's networks and guidedworldnet, on a fifth of the data, about a minute each."""
+    """The paper's networks and guidedworldnet, on a fifth of the data, under a minute each."""
     runs = [
         PlannedRun(model, {"epochs": epochs}, is_result=True)
         for model, epochs in QUICK_EPOCHS.items()

@@ -49,7 +49,7 @@ class TreeNet(Model):
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
-    search_share: ClassVar[float] = 4  # symbols are not permuted in the first minute
+    search_share: ClassVar[float] = 4  # symbols are not permuted in the first 10,000 steps
     # With symbols permuted from the start, the network takes far longer to use variables; once it
     # does, about step 8,000, only permutation prevents overfitting.
     training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
