@@ -35,6 +35,7 @@ from possibleworlds.storage import (
     exclusive_folder,
     is_temporary,
     read_json,
+    removed_if_empty,
     sha256,
     write_json,
 )
@@ -167,19 +168,6 @@ def generate_folder(
             manifest["splits"][split.name] = write_split(path, split, rows, progress)
             write_json(out / MANIFEST, manifest)
         return manifest
-
-
-@contextmanager
-def removed_if_empty(folder: Path) -> Iterator[None]:
-    """After an error, remove a folder, and those above it, that did not exist before."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        yield
-    except UserError:
-        with suppress(OSError):  # not empty
-            for path in missing:
-                path.rmdir()
-        raise
 
 
 @contextmanager

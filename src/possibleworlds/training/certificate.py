@@ -16,7 +16,7 @@ from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.logic.formula import variables_of
-from possibleworlds.logic.truth import evaluate_bits
+from possibleworlds.logic.truth import refuting_bits
 from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training.batches import EVALUATION_SEED, Dataset
@@ -36,16 +36,13 @@ def with_worlds(model: Model) -> PossibleWorldNet:
 
 def refuting(pairs: Pairs, row: int, assignments: NDArray[np.bool_]) -> int:
     """Compute the bit set of the assignments, (n, 26), that make A true and B false."""
-    n = len(assignments)
-    all_bits = (1 << n) - 1
     packed = np.packbits(assignments, axis=0, bitorder="little")
     columns = {
         letter: int.from_bytes(column.tobytes(), "little")
         for letter, column in zip(LETTERS, packed.T, strict=True)
     }
     a, b = pairs.rpn(pairs.left[row]), pairs.rpn(pairs.right[row])
-    true = evaluate_bits(a, columns, all_bits)
-    return true & ~evaluate_bits(b, columns, all_bits) if true else 0
+    return refuting_bits(a, b, columns, (1 << len(assignments)) - 1)
 
 
 def on_variables(pairs: Pairs, row: int, assignment: NDArray[np.bool_]) -> Assignment:
