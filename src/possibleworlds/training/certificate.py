@@ -51,7 +51,7 @@ def on_variables(pairs: Pairs, row: int, assignment: NDArray[np.bool_]) -> Assig
     return {v: bool(assignment[LETTERS.index(v)]) for v in variables_of(a, b)}
 
 
-class View(NamedTuple):
+class Evidence(NamedTuple):
     """A network's probability for a pair, and the world that determines it most."""
 
     probability: float
@@ -62,16 +62,16 @@ class View(NamedTuple):
 
 
 @torch.no_grad()
-def views(
+def evidence(
     model: Model,
     data: Dataset,
     seed: int = EVALUATION_SEED,
     progress: Callable[[int], None] = lambda _: None,
     options: Options = DEFAULT_OPTIONS,
-) -> list[View]:
+) -> list[Evidence]:
     """Compute the network's probability and its strongest counterevidence for each row."""
     network = with_worlds(model).eval()
-    results: list[View | None] = [None] * len(data)
+    results: list[Evidence | None] = [None] * len(data)
     for rows, batch in data.in_order_of_size():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -82,9 +82,9 @@ def views(
         best = network.assignments(lowest).cpu().numpy()
         for row, p, world in zip(rows.tolist(), probability, best, strict=True):
             refutes = bool(refuting(data.pairs, row, world[None]))
-            results[row] = View(p, on_variables(data.pairs, row, world), refutes)
+            results[row] = Evidence(p, on_variables(data.pairs, row, world), refutes)
         progress(len(rows))
-    return [view for view in results if view is not None]
+    return [result for result in results if result is not None]
 
 
 @torch.no_grad()

@@ -98,10 +98,10 @@ class Network:
                 log_probs = row_log_probabilities(self.model, data, seed, options=options)
                 probability = float(np.exp(log_probs[0, 1]))
                 return Decision(probability > 0.5, probability, None, False)
-            (view,) = certificate.views(self.model, data, seed, options=options)
-        if view.probability > 0.5:
-            return Decision(True, view.probability, None, False)
-        return Decision(False, view.probability, rename(view.assignment), view.refutes)
+            (evidence,) = certificate.evidence(self.model, data, seed, options=options)
+        if evidence.probability > 0.5:
+            return Decision(True, evidence.probability, None, False)
+        return Decision(False, evidence.probability, rename(evidence.assignment), evidence.refutes)
 
     def probability(
         self,
