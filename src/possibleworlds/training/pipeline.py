@@ -241,7 +241,9 @@ def evaluate(
             done += count
             advance(done)
 
-        return loaded.evaluate(data, worlds, steps, certify, on_rows, budget)
+        return loaded.evaluate(
+            data, worlds=worlds, steps=steps, budget=budget, certify=certify, progress=on_rows
+        )
 
 
 def training_data(train: PairsLike, validate: PairsLike | None) -> Path | TrainingData:
