@@ -21,7 +21,7 @@ from possibleworlds.data.pairs import Pairs
 from possibleworlds.models import Model
 from possibleworlds.storage import write_json
 from possibleworlds.training.batches import Dataset
-from possibleworlds.training.certificate import certify, views
+from possibleworlds.training.certificate import certify, evidence
 
 RESULTS = Path(__file__).parent.parent / "results" / "reasons.json"
 ROWS, SAT_ROWS = 400, 60
@@ -33,14 +33,14 @@ def measure(model: Model, pairs: Pairs) -> dict[str, Any]:
     """Count errors, deciding worlds that are countermodels, and errors of certified answers."""
     data = Dataset(pairs)
     labels = [pair.label for pair in pairs]
-    rows = list(zip(views(model, data), labels, strict=True))
+    rows = list(zip(evidence(model, data), labels, strict=True))
     entailed = [countermodel is None for countermodel in certify(model, data)]
     return {
         "rows": len(pairs),
         "entailments": sum(labels),
-        "false_refutations": sum(label and view.probability <= 0.5 for view, label in rows),
-        "missed_countermodels": sum(not label and view.probability > 0.5 for view, label in rows),
-        "best_world_is_countermodel": sum(view.refutes for view, _ in rows),
+        "false_refutations": sum(label and one.probability <= 0.5 for one, label in rows),
+        "missed_countermodels": sum(not label and one.probability > 0.5 for one, label in rows),
+        "best_world_is_countermodel": sum(one.refutes for one, _ in rows),
         "certified_missed": sum(
             answer and not label for answer, label in zip(entailed, labels, strict=True)
         ),

@@ -84,7 +84,8 @@ def put_on_record(out: Path, published: Path) -> None:
         if not done or (name in rows and len({*seeds, *done}) < len(rows[name]["seeds"])):
             continue  # nothing to add, or fewer seeds than a shorter training has
         if name in rows and not seeds:
-            rows |= {n: rows[name] for n, r in ROWS.items() if r.command == rows[name]["command"]}
+            old = {**rows[name], "pretrained_seed": None}  # it no longer ships
+            rows |= {n: old for n, r in ROWS.items() if r.command == old["command"]}
         for seed, run in done.items():
             commit = run.with_suffix(".commit").read_text(encoding="utf-8").strip()
             seeds[seed] = {"commit": commit, **describe_run(run)}

@@ -1,5 +1,6 @@
 """The Python API, as a notebook uses it."""
 
+import inspect
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import possibleworlds as pw
 from possibleworlds.models import Batch, Classifier, Model
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.evaluation import Evaluation
+from possibleworlds.training.predictor import Network
 
 
 def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +172,7 @@ class CountNet(Model):
     def __init__(self, settings: CountSettings) -> None:
         super().__init__(settings)
         self.encode = nn.Linear(30, settings.size)
-        self.classifier = Classifier(settings.size, settings.size, 2)
+        self.classifier = Classifier(2 * settings.size, settings.size, 2)
 
     def forward(self, batch: Batch) -> Tensor:
         codes = self.encode(batch.symbol_frequencies)
@@ -275,3 +277,12 @@ def test_shipped_weights_on_a_sample_of_the_published_sets(name: str, official: 
         low, high = evaluation.interval
         half = 1.5 * (high - low) / 2  # 1.5 times a 95 % interval: one in 300 by chance
         assert abs(evaluation.accuracy - recorded["published"][split]) < half
+
+
+@pytest.mark.parametrize("name", ["decide", "probability", "predict", "evaluate"])
+def test_options_of_a_network_are_keywords_in_one_order(name: str) -> None:
+    parameters = inspect.signature(getattr(Network, name)).parameters.values()
+    keywords = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    order = ["worlds", "steps", "budget", "certify", "seed", "progress"]
+    assert keywords == [option for option in order if option in keywords]
+    assert {one.name for one in parameters} - {*keywords} <= {"self", "a", "b", "pairs"}

@@ -25,6 +25,14 @@ def test_readme_is_up_to_date() -> None:
     assert {*PRETRAINED} <= {*ROWS}
 
 
+def test_details_are_up_to_date() -> None:
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    part = f"<!-- details: begin -->\n{record.details(ROWS)}\n<!-- details: end -->"
+    assert part in page
+    chosen = {name for name, row in ROWS.items() if row["pretrained_seed"] is not None}
+    assert chosen == {*PRETRAINED}
+
+
 @pytest.mark.parametrize("name", PRETRAINED)
 def test_what_ships_is_on_record(name: str) -> None:
     run = read_run(SHIPPED / name)

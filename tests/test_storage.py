@@ -21,6 +21,7 @@ from possibleworlds.storage import (
     held_locks,
     is_temporary,
     read_lock,
+    removed_if_empty,
     write_text,
 )
 
@@ -250,3 +251,22 @@ def test_many_who_write_one_file_leave_it_whole(tmp_path: Path) -> None:
     assert [process.exitcode for process in processes] == [0] * 4
     assert (tmp_path / "x.txt").read_text() in texts
     assert os.listdir(tmp_path) == ["x.txt"]
+
+
+@pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
+def test_new_folders_without_content_are_removed(
+    error: type[BaseException], tmp_path: Path
+) -> None:
+    old, new, filled = tmp_path / "old", tmp_path / "new" / "inner", tmp_path / "filled" / "inner"
+    old.mkdir()
+
+    def fail(folder: Path) -> None:
+        with removed_if_empty(folder), exclusive_folder(folder):
+            if folder == filled:
+                (folder / "file").touch()
+            raise error
+
+    for folder in (old, new, filled):
+        with pytest.raises(error):
+            fail(folder)
+    assert {path.name for path in tmp_path.iterdir()} == {"old", "filled"}

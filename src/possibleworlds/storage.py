@@ -216,6 +216,19 @@ def sha256(path: Path) -> str:
 
 
 @contextmanager
+def removed_if_empty(folder: Path) -> Iterator[None]:
+    """After an error or Ctrl-C, remove a folder, and those above it, that are new and empty."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # not empty
+            for path in missing:
+                path.rmdir()
+        raise
+
+
+@contextmanager
 def exclusive_folder(folder: Path) -> Iterator[None]:
     """Create a folder if needed, and be the only process of this host that writes to it.
 

@@ -58,7 +58,7 @@ def top_down(model: TopDownNet, a: str, b: str) -> Tensor:
         visit(formula, x)
     variables = [model.over_occurrences(torch.stack(one))[1][0] for one in occurrences.values()]
     encoding = model.over_variables(torch.stack(variables))[1]
-    return model.classifier(encoding, encoding)[0]
+    return model.classifier(encoding)[0]
 
 
 def graph(model: GraphNet, a: str, b: str) -> Tensor:
@@ -89,7 +89,7 @@ def graph(model: GraphNet, a: str, b: str) -> Tensor:
             x[node] = x[node] + layer.update(torch.cat((h[node], *means))).relu()
     states = torch.stack([model.norm(x[node]) for node in nodes])
     pooled = torch.cat((states[-1], states.mean(0), states.amax(0)))[None]
-    return model.classifier(pooled, pooled)[0]
+    return model.classifier(pooled)[0]
 
 
 @pytest.mark.parametrize(("name", "plain"), [("topdownnet", top_down), ("graphnet", graph)])

@@ -31,7 +31,7 @@ from possibleworlds.models.tabu import (
     walk,
 )
 from possibleworlds.training.batches import Dataset, row_log_probabilities
-from possibleworlds.training.certificate import certify, views
+from possibleworlds.training.certificate import certify, evidence
 
 K = 12
 
@@ -337,7 +337,7 @@ def test_the_pretrained_network_decides_3_cnf_at_the_threshold() -> None:
     assert (predicted == data.pairs.label).all()
     by_gradient = row_log_probabilities(model, data, options=Options(steps=24)).argmax(1)
     assert (by_gradient == data.pairs.label).sum() < 7
-    refutations = [view.refutes for view in views(model, data)]
+    refutations = [one.refutes for one in evidence(model, data)]
     assert refutations == (1 - data.pairs.label).astype(bool).tolist()
     # Half of the rows, two of each label, as certificates take longest.
     countermodels = [one is not None for one in certify(model, Dataset(data.pairs[:4]))]

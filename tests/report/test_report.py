@@ -3,10 +3,11 @@ import hashlib
 import itertools
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,15 @@ from typer.testing import CliRunner
 
 from possibleworlds import entails, parse
 from possibleworlds.cli import app
+from possibleworlds.data.generation import FREE
 from possibleworlds.data.published import FILES
-from possibleworlds.data.splits import free_splits, generate_folder, paper_layout
+from possibleworlds.data.splits import (
+    PRESETS,
+    free_splits,
+    generate_folder,
+    paper_layout,
+    read_manifest,
+)
 from possibleworlds.errors import UserError
 from possibleworlds.experiments import sweep
 from possibleworlds.experiments.grid import Candidate, Rung, SearchPlan
@@ -32,7 +40,8 @@ from possibleworlds.report import comparisons, figures, results, sizes, worlds
 from possibleworlds.report import page as pages
 from possibleworlds.report import runs as report_runs
 from possibleworlds.report.cells import table
-from possibleworlds.report.material import Material, ReportRequest
+from possibleworlds.report.material import Material, ReportRequest, find_data
+from possibleworlds.report.recipes import generate_command, split_options
 from possibleworlds.report.report import pending_evaluations, write_report
 from possibleworlds.report.results import ResultRow, result_row, results_table
 from possibleworlds.report.runs import CurvePoint, Run, find_runs, select
@@ -381,6 +390,44 @@ def test_evaluations_on_files_that_have_changed_do_not_count(tmp_path: Path) -> 
     generate_folder(tmp_path / "data", free_splits(80, (1, 3), (1, 3), "fourtuples"), seed=0)
     about = request(tmp_path / "runs", data=(tmp_path / "data",))
     assert Material(about).runs[0].evaluations.keys() == {"other/test_easy"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(f"--rows 8 --variables 8 --method {method}" for method in FREE),
+        "--rows 40 --exact-variables --prune pairs --variables 3 --operators 2-4",
+        "--rows 40 --method sat --variables 8-9 --clauses 36",
+        "--rows 40 --method mutated --seed 3 --prune-against ../other",
+    ],
+)
+def test_the_printed_command_repeats_the_data(tmp_path: Path, options: str) -> None:
+    for folder in (tmp_path / "here", tmp_path / "there"):
+        folder.mkdir()
+    if "--prune-against" in options:
+        generate_folder(tmp_path / "other", free_splits(40, (1, 2), (1, 2)), seed=1)
+    run_here("generate", "data", *options.split(), "--workers", "1", cwd=tmp_path / "here")
+    data = tmp_path / "here" / "data"
+    folders = find_data([tmp_path], [])
+    (folder,) = (folder for folder in folders if folder.path == data)
+    program, *words = shlex.split(generate_command(folder, folders))
+    assert program == "possibleworlds"
+    words[1] = "data"
+    again = run_here(*words, "--workers", "1", cwd=tmp_path / "there")
+    assert again.returncode == 0, again.stderr
+    first, second = (read_manifest(path / "data") for path in (data.parent, tmp_path / "there"))
+    assert second == first
+
+
+def test_data_that_no_command_gives_have_none(tmp_path: Path) -> None:
+    tilted = [replace(split, tilt=0.1) for split in free_splits(40, (1, 3), (1, 3))]
+    wide = free_splits(40, (1, 3), (0, 3))[:2]
+    for name, splits in {"tilted": tilted, "wide": wide}.items():
+        generate_folder(tmp_path / name, splits, seed=0)
+    commands = {f.name: generate_command(f, []) for f in find_data([tmp_path], [])}
+    assert not commands["tilted"]
+    assert "--operators 0-3" in commands["wide"]  # followed by another split
+    assert split_options(PRESETS["small"]) == ["--preset", "small"]
 
 
 def test_different_data_of_one_name_are_refused(tmp_path: Path) -> None:

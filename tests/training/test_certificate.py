@@ -29,7 +29,7 @@ from possibleworlds.models.possibleworldnet import (
 )
 from possibleworlds.models.registry import resolve
 from possibleworlds.training.batches import Dataset, row_log_probabilities
-from possibleworlds.training.certificate import PATIENCE, certify, refuting, views
+from possibleworlds.training.certificate import PATIENCE, certify, evidence, refuting
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.predictor import Network
 from tests.conftest import DATA_FORMULAS, run_here
@@ -85,13 +85,13 @@ def test_the_search_never_looks_at_the_same_fixed_worlds_again() -> None:
     assert len(set(visited)) == len(visited) == PATIENCE * 8
 
 
-def test_the_view_of_a_pair_is_the_networks_own_answer() -> None:
+def test_the_probability_of_the_evidence_is_the_networks_own() -> None:
     model = untrained()
     data = Dataset(Pairs.of([("pq&", "p", 1), ("pq|", "p", 0), ("p", "q", 0)]))
-    of_pairs = views(model, data)
+    of_pairs = evidence(model, data)
     own = np.exp(row_log_probabilities(model, data)[:, 1])
-    assert [view.probability for view in of_pairs] == pytest.approx(own, rel=1e-5)
-    assert [set(view.assignment) for view in of_pairs] == [{"p", "q"}] * 3
+    assert [one.probability for one in of_pairs] == pytest.approx(own, rel=1e-5)
+    assert [set(one.assignment) for one in of_pairs] == [{"p", "q"}] * 3
 
 
 def test_certificates_report_progress_on_each_row_once_and_batch_by_batch() -> None:

@@ -191,7 +191,7 @@ def test_networks_learn(data: Path, tmp_path: Path) -> None:
 def test_a_run_is_not_overwritten_nor_mixed_up(data: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(quick("treenet", data, run))
-    with pytest.raises(UserError, match="--resume continues it"):
+    with pytest.raises(UserError, match=r"--resume \(in Python, resume=True\) continues it"):
         train(quick("treenet", data, run))
     with pytest.raises(UserError, match="a run of treenet, not of treelstm"):
         train(quick("treelstm", data, run, resume=True))
@@ -485,7 +485,10 @@ def test_the_recipe_of_a_pretrained_network(data: Path, tmp_path: Path) -> None:
         (["entails", "p", "q", "--model", ""], "is not a run"),
         (["train", "treenet", "--data", "DATA", "--out", "r", "--minutes", "0"], "trains nothing"),
         (["train", "transformer", "--data", "DATA", "--out", "r", "--set", "size=33"], "even"),
-        (["train", "treenet", "--data", "DATA", "--out", "r", "--device", "mars"], "--device mars"),
+        (
+            ["train", "treenet", "--data", "DATA", "--out", "r", "--device", "mars"],
+            ": device mars: ",
+        ),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--certify"], "has no worlds"),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--steps", "3"], "no worlds that move"),
         (["entails", "p", "q", "--model=possibleworldnet", "--worlds", "9" * 12], "enough memory"),
@@ -534,7 +537,7 @@ class Tied(Model):
         super().__init__(settings)
         self.encode = nn.Sequential(nn.Linear(30, settings.size), nn.BatchNorm1d(settings.size))
         self.again = self.encode[0]
-        self.classifier = Classifier(settings.size, settings.size, 2)
+        self.classifier = Classifier(2 * settings.size, settings.size, 2)
 
     def forward(self, batch):
         codes = self.encode(batch.symbol_frequencies)

@@ -117,7 +117,7 @@ def reproduce(
         possibleworlds reproduce --preset paper --budget 20h --out paper --test published
     """
     if budget and preset != "paper":
-        raise UserError(f"--preset {preset} has no search; --budget is for --preset paper")
+        raise UserError("--budget is only for --preset paper")
     tests = check_tests(test)
 
     from possibleworlds.cli import progress

@@ -73,7 +73,7 @@ def entails(
     if model is not None:
         network = possibleworlds.load(model, trust=trust)
         decision = network.decide(
-            premises, conclusion, certify, worlds=worlds, steps=steps, budget=budget
+            premises, conclusion, worlds=worlds, steps=steps, budget=budget, certify=certify
         )
     if as_json:
         facts: dict[str, Any] = {}

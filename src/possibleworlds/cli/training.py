@@ -189,7 +189,7 @@ def evaluate(
         raise UserError("no data files to evaluate on")
     network = possibleworlds.load(run, trust=trust)
     network.options(worlds, steps, budget)
-    run_on = partial(network.evaluate, worlds=worlds, steps=steps, certify=certify, budget=budget)
+    run_on = partial(network.evaluate, worlds=worlds, steps=steps, budget=budget, certify=certify)
     files = data_files(paths)
     short = console.short_names(files)
     trained_on = read_run(find_run(run)).data.values()

@@ -7,13 +7,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 
 from possibleworlds.errors import StorageError, UserError, reason
-from possibleworlds.storage import exclusive_folder, open_regular, sha256
+from possibleworlds.storage import exclusive_folder, open_regular, removed_if_empty, sha256
 
 PUBLISHED_SOURCE = (
     "https://raw.githubusercontent.com/google-deepmind/logical-entailment-dataset/master/data"
@@ -42,15 +41,8 @@ def download(
     A file appears under its name once its checksum is right. A download that was interrupted is
     continued by the next call.
     """
-    created = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        with exclusive_folder(folder):
-            return sum(fetch_published(folder, name, source, progress) for name in FILES)
-    except BaseException:
-        with suppress(OSError):  # a folder with content stays
-            for path in created:
-                path.rmdir()
-        raise
+    with removed_if_empty(folder), exclusive_folder(folder):
+        return sum(fetch_published(folder, name, source, progress) for name in FILES)
 
 
 def fetch_published(

@@ -35,6 +35,7 @@ from possibleworlds.storage import (
     exclusive_folder,
     is_temporary,
     read_json,
+    removed_if_empty,
     sha256,
     write_json,
 )
@@ -170,19 +171,6 @@ def generate_folder(
 
 
 @contextmanager
-def removed_if_empty(folder: Path) -> Iterator[None]:
-    """After an error, remove a folder, and those above it, that did not exist before."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        yield
-    except UserError:
-        with suppress(OSError):  # not empty
-            for path in missing:
-                path.rmdir()
-        raise
-
-
-@contextmanager
 def opened_folder(out: Path, identity: dict[str, Any], force: bool) -> Iterator[dict[str, Any]]:
     """Yield the manifest of a folder; after an error, remove it if there are no data."""
     manifest = open_folder(out, identity, force)
@@ -268,6 +256,7 @@ class Manifest:
     settings: list[Split]
     splits: dict[str, ManifestFile]
     pruned_against: list[ManifestFile]
+    prune: Prune
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

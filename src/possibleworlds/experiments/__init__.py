@@ -1,1 +1,1 @@
-"""Sections 4 and 5: the grid search, where its trials run, and what runs say together."""
+"""Sections 4 and 5: the grid search, where its trials run, and the comparison of runs."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from possibleworlds.data.generation import Split
 from possibleworlds.data.splits import PRESETS, free_splits, paper_layout
 from possibleworlds.experiments.grid import SEEDS, Budget, Settings
-from possibleworlds.models.registry import entries, resolve
-from possibleworlds.paper import WORLDS
+from possibleworlds.models.registry import resolve
+from possibleworlds.paper import TABLE_2, WORLDS
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.settings import RunSettings
 
@@ -17,8 +17,8 @@ QUICK_EPOCHS = {
     **{"bilstm": 8.0, "treenet": 32.0, "treelstm": 24.0, "lstm-traversal": 10.0},
     **{"bilstm-traversal": 5.0, "possibleworldnet": 11.0, "guidedworldnet": 7.0},
 }
-"""The epochs on 20,000 rows that one core trains in a minute, at the speeds in docs/models.md (half
-a minute for bags of words, two minutes for guided worlds)."""
+"""The epochs on 20,000 rows, which take one core about 5 to 50 seconds, at the speeds in
+docs/models.md."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def tiny() -> Preset:
 
 
 def quick() -> Preset:
-    """The paper's networks and guidedworldnet, on a fifth of the data, about a minute each."""
+    """The paper's networks and guidedworldnet, on a fifth of the data, under a minute each."""
     runs = [
         PlannedRun(model, {"epochs": epochs}, is_result=True)
         for model, epochs in QUICK_EPOCHS.items()
@@ -111,8 +111,7 @@ def paper(budget: Budget) -> Preset:
     runs.append(PlannedRun("possibleworldnet", {**short, "permute_symbols": False}))
     runs += [PlannedRun("guidedworldnet", {**short, "permute_symbols": on}) for on in (True, False)]
     runs += one_sided_runs({"epochs": 4.0}, ("linear-bow", "mlp-bow", "treenet"))
-    builtin = (n for n, entry in entries().items() if entry.path.startswith("possibleworlds."))
-    searched = tuple(name for name in builtin if resolve(name).search_share)
+    searched = tuple(name for name in TABLE_2 if resolve(name).search_share)
     hours = budget.amount / 3600
     length = f"{hours:g} core-hours" if budget.unit == "seconds" else f"{budget.amount:g} epochs"
     return Preset(

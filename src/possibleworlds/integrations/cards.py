@@ -1,5 +1,6 @@
 """Data cards and model cards for the Hugging Face Hub."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,35 @@ COLUMN_DESCRIPTIONS = {
     "label": "Whether A entails B",
 }
 """A description of each column of an exported data set."""
+SIZES = {
+    "n<1K": 1e3,
+    "1K<n<10K": 1e4,
+    "10K<n<100K": 1e5,
+    "100K<n<1M": 1e6,
+    "1M<n<10M": 1e7,
+    "10M<n<100M": 1e8,
+    "100M<n<1B": math.inf,
+}
+"""The Hub's names for numbers of rows, each below a limit."""
+
+
+LOAD_PRETRAINED = """```python
+import possibleworlds as pw
+
+network = pw.load("{}")
+network.decide("p & q", "q")
+```
+
+To load it from this folder, use `HubNetwork.from_pretrained(FOLDER).network()` from
+`possibleworlds.integrations.hub`.
+"""
+LOAD_RUN = """```python
+from possibleworlds.integrations.hub import HubNetwork
+
+network = HubNetwork.from_pretrained(FOLDER).network()
+network.decide("p & q", "q")
+```
+"""
 
 
 def describe_generation(files: Sequence[Path]) -> str:
@@ -66,8 +96,7 @@ def split_names(files: Sequence[Path]) -> list[str]:
 def data_card(files: Sequence[Path], statistics: dict[str, SplitStatistics]) -> str:
     """Write the data card: configuration for `datasets`, then text for readers."""
     largest = max(line.rows for line in statistics.values())
-    size = "n<1K" if largest < 1e3 else "1K<n<10K" if largest < 1e4 else "10K<n<100K"
-    size = "100K<n<1M" if largest >= 1e5 else size
+    size = next(size for size, limit in SIZES.items() if largest < limit)
     listed = "\n".join(f"  - split: {name}\n    path: data/{name}-*.parquet" for name in statistics)
     table = "\n".join(
         f"| {name} | {line.rows:,} | {line.variables:.2f} | {line.operators:.2f} "
@@ -135,6 +164,7 @@ def model_card(run: "RunRecord") -> str:
     columns = {
         "published sets": accuracy.get("published", {}),
         "our sets": accuracy.get("generated", {}),
+        "validation in training": {} if accuracy else {"validate": metrics.validation},
         "the paper": {split: value / 100 for split, value in paper.items()},
     }
     columns = {title: values for title, values in columns.items() if values}
@@ -162,16 +192,7 @@ tags:
 {summary(name)[0].upper()}{summary(name)[1:]}: does a propositional formula A entail a formula B?
 {metrics.parameters:,} parameters.
 
-```python
-import possibleworlds as pw
-
-network = pw.load("{name}")
-network.decide("p & q", "q")
-```
-
-To load it from this folder, use `HubNetwork.from_pretrained(FOLDER).network()` from
-`possibleworlds.integrations.hub`.
-
+{LOAD_PRETRAINED.format(name) if accuracy else LOAD_RUN}
 ## Accuracy
 
 {table}

@@ -65,7 +65,7 @@ class FormulaError(UserError, ValueError):
 
 
 MAX_CHARACTERS = 4_000_000
-"""The longest formula that is parsed, which takes a few seconds and about 500 MB."""
+"""The longest formula that is parsed, which takes a few seconds and up to 630 MiB."""
 
 
 def tokens(text: str) -> Iterator[tuple[str, int]]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
-from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.classifier import Classifier, visible
 
 
 class Bow(Model):
@@ -21,17 +21,19 @@ class Bow(Model):
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
         self.embedding = nn.Parameter(torch.randn(len(SYMBOLS), settings.size))
-        self.classifier = self.make_classifier(settings)
+        inputs = sum(visible(settings.side, settings.size, settings.size))
+        self.classifier = self.make_classifier(inputs)
 
     @abstractmethod
-    def make_classifier(self, settings: Any) -> Classifier:
-        """Build the classifier that receives both means."""
+    def make_classifier(self, inputs: int) -> Classifier:
+        """Build the classifier of the means, which have `inputs` components in all."""
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
         frequencies = batch.symbol_frequencies.to(self.embedding.dtype)  # (trees, 30)
         means = frequencies @ self.embedding  # (trees, size)
-        return self.classifier(means[batch.left], means[batch.right])
+        sides = visible(self.settings.side, means[batch.left], means[batch.right])
+        return self.classifier(*sides)
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class LinearBow(Bow):
     settings_class: ClassVar[type] = LinearBowSettings
     training_defaults: ClassVar[dict[str, Any]] = {"learning_rate": 0.01}
 
-    def make_classifier(self, settings: Any) -> Classifier:
+    def make_classifier(self, inputs: int) -> Classifier:
         """Build a classifier without a hidden layer."""
-        return Classifier(settings.size, 0, 1, settings.side)
+        return Classifier(inputs, 0, 1)
 
     def loss(self, log_probs: Tensor, labels: Tensor) -> Tensor:
         """Compute the expected error: one minus the mean probability of the right label."""
@@ -90,6 +92,6 @@ class MlpBow(Bow):
         "mlp_layers": [2, 3],
     }
 
-    def make_classifier(self, settings: Any) -> Classifier:
+    def make_classifier(self, inputs: int) -> Classifier:
         """Build a classifier with hidden layers."""
-        return Classifier(settings.size, settings.mlp_size, settings.mlp_layers, settings.side)
+        return Classifier(inputs, self.settings.mlp_size, self.settings.mlp_layers)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
+T = TypeVar("T")
+
 
 class Classifier(nn.Module):
-    """MLP(concat(f(A), f(B))), or of one side alone, which reveals a bias of the data."""
+    """MLP(concat(encodings)), such as MLP(concat(f(A), f(B)))."""
 
-    def __init__(self, inputs: int, size: int, layers: int, side: str = "both") -> None:
-        """Build the MLP for encodings of formulas with `inputs` components."""
+    def __init__(self, inputs: int, size: int, layers: int) -> None:
+        """Build the MLP for encodings with `inputs` components in all."""
         super().__init__()
-        if side not in ("both", "left", "right"):
-            raise ValueError("side must be both, left or right")
-        self.side = side
-        sizes = [2 * inputs if side == "both" else inputs, *[size] * (layers - 1)]
+        sizes = [inputs, *[size] * (layers - 1)]
         hidden = [module for a, b in pairwise(sizes) for module in (nn.Linear(a, b), nn.ReLU())]
         self.layers = nn.Sequential(*hidden, nn.Linear(sizes[-1], 1))
 
-    def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """Compute log P(no) and log P(yes), (rows, 2), from encodings (rows, inputs)."""
-        sides = {"both": (left, right), "left": (left,), "right": (right,)}[self.side]
-        return log_probabilities(self.layers(torch.cat(sides, -1)))
+    def forward(self, *encodings: Tensor) -> Tensor:
+        """Compute log P(no) and log P(yes), (rows, 2), from encodings, each (rows, components)."""
+        return log_probabilities(self.layers(torch.cat(encodings, -1)))
+
+
+def visible(side: str, left: T, right: T) -> tuple[T, ...]:
+    """Select both sides, or one alone, which reveals a bias of the data."""
+    sides = {"both": (left, right), "left": (left,), "right": (right,)}
+    if side not in sides:
+        raise ValueError("side must be both, left or right")
+    return sides[side]
 
 
 def log_probabilities(logit: Tensor) -> Tensor:

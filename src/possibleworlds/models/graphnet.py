@@ -77,7 +77,7 @@ class GraphNet(Model):
         self.embedding = nn.Embedding(N_KINDS, s.size)
         self.layers = nn.ModuleList(GraphLayer(s.size) for _ in range(s.layers))
         self.norm = nn.LayerNorm(s.size)
-        self.classifier = Classifier(3 * s.size, s.mlp_size, s.mlp_layers, side="left")
+        self.classifier = Classifier(3 * s.size, s.mlp_size, s.mlp_layers)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
@@ -92,8 +92,7 @@ class GraphNet(Model):
         mean = mean / degrees(dag.pair, x[:n_pairs])
         highest = x.new_full((n_pairs, x.shape[1]), -torch.inf)
         highest = highest.scatter_reduce(0, dag.pair[:, None].expand_as(x), x, "amax")
-        pooled = torch.cat((x[dag.roots], mean, highest), 1)
-        return self.classifier(pooled, pooled)
+        return self.classifier(x[dag.roots], mean, highest)
 
 
 def degrees(index: Tensor, like: Tensor) -> Tensor:

@@ -75,8 +75,8 @@ class Lstm(Model):
     }
     search_share: ClassVar[float] = 3
     bidirectional: ClassVar[bool] = False
-    side: ClassVar[str] = "both"
-    """The input of the classifier."""
+    n_encodings: ClassVar[int] = 2
+    """The encodings of a pair, which the classifier receives."""
 
     @classmethod
     def engine(cls, device: str) -> str:
@@ -87,7 +87,8 @@ class Lstm(Model):
         super().__init__(settings)
         s = settings
         self.encoder = LstmEncoder(s.size, s.embedding_size, self.bidirectional)
-        self.classifier = Classifier(self.encoder.size, s.mlp_size, s.mlp_layers, self.side)
+        inputs = self.n_encodings * self.encoder.size
+        self.classifier = Classifier(inputs, s.mlp_size, s.mlp_layers)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
@@ -114,12 +115,12 @@ class LstmTraversal(Lstm):
         'Rocktäschel et al. 2015, "Reasoning about Entailment with Neural Attention"'
     )
     search_share: ClassVar[float] = 5
-    side: ClassVar[str] = "left"
+    n_encodings: ClassVar[int] = 1
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
         encodings = self.encoder(batch.joined)
-        return self.classifier(encodings, encodings)
+        return self.classifier(encodings)
 
 
 class BiLstmTraversal(LstmTraversal):

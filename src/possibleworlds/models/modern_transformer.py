@@ -106,7 +106,7 @@ class ModernTransformer(Model):
             nn.init.normal_(self.steps.weight, std=0.3)
         self.blocks = nn.ModuleList(Block(s) for _ in range(s.layers))
         self.norm = nn.RMSNorm(s.size)
-        self.classifier = Classifier(s.size, s.mlp_size, s.mlp_layers, side="left")
+        self.classifier = Classifier(s.size, s.mlp_size, s.mlp_layers)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
@@ -126,7 +126,7 @@ class ModernTransformer(Model):
         x = self.norm(x)
         total = x.new_zeros(len(batch.left), s.size).index_add(0, packed.owner, x)
         mean = packed.unsorted(total / packed.lengths[:, None])
-        return self.classifier(mean, mean)
+        return self.classifier(mean)
 
     def tree_positions(self, batch: Batch) -> Tensor:
         """Embed the path of each node to its root, and its side, (nodes, size)."""

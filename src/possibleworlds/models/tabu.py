@@ -224,7 +224,7 @@ class Chains:
         self.moves += 1
 
 
-class Corners:
+class AllWorlds:
     """All worlds of the pairs that have c components to flip, a block at a time."""
 
     def __init__(self, visited: Visited, rows: Tensor, relevant: Tensor) -> None:
@@ -268,7 +268,7 @@ def take(worlds: Tensor, chosen: Tensor) -> Tensor:
 
 def groups(
     visited: Visited, relevant: Tensor, budgets: Tensor | None = None
-) -> Iterator[Chains | Corners]:
+) -> Iterator[Chains | AllWorlds]:
     """Yield the worlds to move of the pairs with each number of components.
 
     These are all worlds if they fit into the budget, (pairs,), of a pair, and chains otherwise.
@@ -279,7 +279,7 @@ def groups(
     for count in counts.unique():
         of_count = counts == count
         if (of_count & fits).any():
-            yield Corners(visited, (of_count & fits).nonzero()[:, 0], relevant)
+            yield AllWorlds(visited, (of_count & fits).nonzero()[:, 0], relevant)
         if (of_count & ~fits).any():
             yield Chains(visited, (of_count & ~fits).nonzero()[:, 0], relevant, seed)
 
@@ -307,7 +307,7 @@ def search(
     costs, last = torch.zeros_like(budgets), torch.full_like(budgets, torch.iinfo(torch.long).max)
     for part, _ in parts:
         costs[part.rows] = part.cost
-        if isinstance(part, Corners):
+        if isinstance(part, AllWorlds):
             last[part.rows] = visited.evaluations[part.rows] + part.size
     while True:
         is_open = ~visited.refuted & (visited.evaluations < last)

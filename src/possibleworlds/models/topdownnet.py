@@ -66,7 +66,7 @@ class TopDownNet(Model):
         self.operators = nn.ModuleList(nn.Linear(s.size, arity * s.size) for arity in arities)
         self.over_occurrences = nn.GRU(s.size, s.size, batch_first=True)
         self.over_variables = nn.GRU(s.size, s.size, batch_first=True)
-        self.classifier = Classifier(s.size, s.mlp_size, s.mlp_layers, side="left")
+        self.classifier = Classifier(s.size, s.mlp_size, s.mlp_layers)
 
     def arguments(self, operator: int, vectors: Tensor) -> Tensor:
         """Compute the vectors of the arguments, (nodes * arity, size), from those of nodes."""
@@ -99,7 +99,7 @@ class TopDownNet(Model):
         n_variables = np.bincount(variables // N_VARIABLES)
         summaries = summaries[torch.from_numpy(by_first).to(x.device)]
         encodings = final_states(self.over_variables, summaries, n_variables)
-        return self.classifier(encodings, encodings)
+        return self.classifier(encodings)
 
 
 def final_states(rnn: nn.GRU, rows: Tensor, lengths: Ints) -> Tensor:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
-from possibleworlds.models.classifier import Classifier
+from possibleworlds.models.classifier import Classifier, visible
 from possibleworlds.models.trees.forest import SLOTS, by_operator
 from possibleworlds.models.trees.levels import Calls
 
@@ -49,7 +49,7 @@ class TreeNet(Model):
         "mlp_size": [32, 64],
         "mlp_layers": [2, 3],
     }
-    search_share: ClassVar[float] = 4  # symbols are not permuted in the first minute
+    search_share: ClassVar[float] = 4  # symbols are not permuted in the first 10,000 steps
     # With symbols permuted from the start, the network takes far longer to use variables; once it
     # does, about step 8,000, only permutation prevents overfitting.
     training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
@@ -74,13 +74,14 @@ class TreeNet(Model):
         self.w13 = nn.Parameter(torch.cat((w1, w3), 2) / self.scale)
         self.b13 = nn.Parameter(torch.cat((b1, b3), 1))
         self.w2 = nn.Parameter(w2)
-        self.classifier = Classifier(d, s.mlp_size, s.mlp_layers, s.side)
+        self.classifier = Classifier(sum(visible(s.side, d, d)), s.mlp_size, s.mlp_layers)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
         parameters = self.embedding, self.w13, self.b13, self.w2
         roots = _Encode.apply(batch.calls, self.scale, *parameters)
-        return self.classifier(roots[batch.left], roots[batch.right])
+        sides = visible(self.settings.side, roots[batch.left], roots[batch.right])
+        return self.classifier(*sides)
 
 
 class _Encode(torch.autograd.Function):

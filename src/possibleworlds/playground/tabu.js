@@ -24,10 +24,10 @@ export const pruned = (network) => ({
 
 // What moves through the worlds of a pair within a budget: all of them if they fit, and chains otherwise.
 export const walkers = (evaluator, components, n, budget) =>
-  (2 ** components.length <= budget ? new Corners(evaluator, components) : new Chains(evaluator, components, n, budget));
+  (2 ** components.length <= budget ? new AllWorlds(evaluator, components) : new Chains(evaluator, components, n, budget));
 
 // All worlds that differ in components that matter, a block at a time.
-class Corners {
+class AllWorlds {
   constructor(evaluator, components) {
     Object.assign(this, { evaluator, components, count: 0, numbers: 0, first: 0, restarts: 0 });
     const size = 2 ** components.length;

@@ -1,15 +1,16 @@
 """How to repeat every number of a report: the commands that made the runs and the data."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from shlex import join
 from typing import Any
 
 import possibleworlds
-from possibleworlds.data.splits import PRESETS
+from possibleworlds.data.generation import TRAINING, Split
+from possibleworlds.data.splits import MANIFEST, PRESETS, Manifest, free_splits
 from possibleworlds.display import duration
+from possibleworlds.errors import UserError
 from possibleworlds.models.registry import names, resolve
+from possibleworlds.records import from_json
 from possibleworlds.report.material import DataFolder, Material
 from possibleworlds.report.page import Code, Part, code, text
 from possibleworlds.report.runs import Run
@@ -76,26 +77,42 @@ def evaluated_files(run: Run, folders: Sequence[DataFolder]) -> dict[int, list[s
 
 
 def generate_command(folder: DataFolder, folders: Sequence[DataFolder]) -> str:
-    """Write the command that generated a data folder; empty for data from elsewhere."""
-    if not (train := folder.train):
+    """Write the command that generates the same data; empty if there is none."""
+    if not folder.manifest:
         return ""
-    seed = str(folder.manifest["seed"])
-    command = ["possibleworlds", "generate", str(folder.path), "--seed", seed]
-    presets = [
-        name
-        for name, splits in PRESETS.items()
-        if json.loads(json.dumps([asdict(s) for s in splits])) == folder.manifest["settings"]
-    ]
-    if presets:
-        command += ["--preset", *presets]
-    else:
-        command += ["--rows", str(train["rows"]), "--method", train["method"]]
-        for name in ("variables", "operators"):
-            command += [f"--{name}", "-".join(map(str, train[name]))]
+    manifest = from_json(folder.manifest, Manifest, MANIFEST)
+    options = split_options(tuple(manifest.settings))
+    if not options:
+        return ""
+    command = ["possibleworlds", "generate", str(folder.path), "--seed", str(manifest.seed)]
+    command += [*options, "--prune", manifest.prune]
     paths = {digest(file): str(file) for other in folders for file in other.files}
-    for pruned in folder.manifest.get("pruned_against", []):
-        command += ["--prune-against", paths.get(pruned["sha256"], pruned["file"])]
+    for pruned in manifest.pruned_against:
+        command += ["--prune-against", paths.get(pruned.sha256, pruned.file)]
     return join(command)
+
+
+def split_options(splits: tuple[Split, ...]) -> list[str]:
+    """List the options of `generate` that give these splits, and perhaps more after them."""
+    for name, preset in PRESETS.items():
+        if splits == preset:
+            return ["--preset", name]
+    train = next((split for split in splits if split.name == TRAINING), None)
+    if not train or train.method == "exam":
+        return []
+    operators = None if train.method == "sat" else train.operators
+    others = train.method, train.exact_variables, train.clauses
+    try:
+        same = free_splits(train.rows, train.variables, operators, *others)
+    except UserError:
+        return []
+    if splits != same[: len(splits)]:
+        return []
+    options = ["--rows", str(train.rows), "--method", train.method]
+    options += ["--variables", "-".join(map(str, train.variables))]
+    options += ["--operators", "-".join(map(str, operators))] if operators else []
+    options += ["--exact-variables"] if train.exact_variables else []
+    return options + (["--clauses", str(train.clauses)] if train.clauses else [])
 
 
 def repeat_section(material: Material) -> list[Part]:

@@ -148,7 +148,7 @@ def draw_evaluation(trained: dict[int, float], evaluated: ByWorlds) -> list[str]
     lines = [worlds_line(file, by_worlds) for file, by_worlds in evaluated.items()]
     if trained:
         points = [Point(n, f"{n} worlds", value) for n, value in trained.items()]
-        lines.append(Line("trained so", "worlds dashed", points))
+        lines.append(Line("also in training", "worlds dashed", points))
     if not lines:
         return []
     counts = sorted({point.x for line in lines for point in line.points})

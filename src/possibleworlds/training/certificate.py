@@ -16,7 +16,7 @@ from possibleworlds.data.pairs import Pairs
 from possibleworlds.errors import UserError
 from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.logic.formula import variables_of
-from possibleworlds.logic.truth import evaluate_bits
+from possibleworlds.logic.truth import refuting_bits
 from possibleworlds.models.base import DEFAULT_OPTIONS, Model, Options
 from possibleworlds.models.possibleworldnet import PossibleWorldNet
 from possibleworlds.training.batches import EVALUATION_SEED, Dataset
@@ -36,16 +36,13 @@ def with_worlds(model: Model) -> PossibleWorldNet:
 
 def refuting(pairs: Pairs, row: int, assignments: NDArray[np.bool_]) -> int:
     """Compute the bit set of the assignments, (n, 26), that make A true and B false."""
-    n = len(assignments)
-    all_bits = (1 << n) - 1
     packed = np.packbits(assignments, axis=0, bitorder="little")
     columns = {
         letter: int.from_bytes(column.tobytes(), "little")
         for letter, column in zip(LETTERS, packed.T, strict=True)
     }
     a, b = pairs.rpn(pairs.left[row]), pairs.rpn(pairs.right[row])
-    true = evaluate_bits(a, columns, all_bits)
-    return true & ~evaluate_bits(b, columns, all_bits) if true else 0
+    return refuting_bits(a, b, columns, (1 << len(assignments)) - 1)
 
 
 def on_variables(pairs: Pairs, row: int, assignment: NDArray[np.bool_]) -> Assignment:
@@ -54,7 +51,7 @@ def on_variables(pairs: Pairs, row: int, assignment: NDArray[np.bool_]) -> Assig
     return {v: bool(assignment[LETTERS.index(v)]) for v in variables_of(a, b)}
 
 
-class View(NamedTuple):
+class Evidence(NamedTuple):
     """A network's probability for a pair, and the world that determines it most."""
 
     probability: float
@@ -65,16 +62,16 @@ class View(NamedTuple):
 
 
 @torch.no_grad()
-def views(
+def evidence(
     model: Model,
     data: Dataset,
     seed: int = EVALUATION_SEED,
     progress: Callable[[int], None] = lambda _: None,
     options: Options = DEFAULT_OPTIONS,
-) -> list[View]:
+) -> list[Evidence]:
     """Compute the network's probability and its strongest counterevidence for each row."""
     network = with_worlds(model).eval()
-    results: list[View | None] = [None] * len(data)
+    results: list[Evidence | None] = [None] * len(data)
     for rows, batch in data.in_order_of_size():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -85,9 +82,9 @@ def views(
         best = network.assignments(lowest).cpu().numpy()
         for row, p, world in zip(rows.tolist(), probability, best, strict=True):
             refutes = bool(refuting(data.pairs, row, world[None]))
-            results[row] = View(p, on_variables(data.pairs, row, world), refutes)
+            results[row] = Evidence(p, on_variables(data.pairs, row, world), refutes)
         progress(len(rows))
-    return [view for view in results if view is not None]
+    return [result for result in results if result is not None]
 
 
 @torch.no_grad()

@@ -241,7 +241,9 @@ def evaluate(
             done += count
             advance(done)
 
-        return loaded.evaluate(data, worlds, steps, certify, on_rows, budget)
+        return loaded.evaluate(
+            data, worlds=worlds, steps=steps, budget=budget, certify=certify, progress=on_rows
+        )
 
 
 def training_data(train: PairsLike, validate: PairsLike | None) -> Path | TrainingData:
@@ -317,7 +319,7 @@ def check_device(name: str) -> None:
     try:
         torch.zeros(1, device=name).item()
     except (RuntimeError, AssertionError) as error:
-        raise UserError(f"--device {name}: {reason(error)}") from None
+        raise UserError(f"device {name}: {reason(error)}") from None
 
 
 def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
@@ -334,7 +336,7 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
     if not (folder / RUN).exists():
         raise UserError(f"{folder} holds something that is not a run")
     if not job.resume:
-        raise UserError(f"{folder} holds a run; --resume continues it")
+        raise UserError(f"{folder} holds a run; --resume (in Python, resume=True) continues it")
     record = read_run(folder)
     if record.model != job.model_name:
         raise UserError(f"{folder} holds a run of {record.model}, not of {job.model_name}")

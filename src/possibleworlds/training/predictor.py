@@ -70,11 +70,12 @@ class Network:
         self,
         a: Premises,
         b: FormulaLike | None = None,
-        certify: bool = False,
-        seed: int = EVALUATION_SEED,
+        *,
         worlds: int | None = None,
         steps: int | None = None,
         budget: int | None = None,
+        certify: bool = False,
+        seed: int = EVALUATION_SEED,
     ) -> Decision:
         """Decide whether A entails B; if certified, "no" only with a checked countermodel.
 
@@ -98,19 +99,20 @@ class Network:
                 log_probs = row_log_probabilities(self.model, data, seed, options=options)
                 probability = float(np.exp(log_probs[0, 1]))
                 return Decision(probability > 0.5, probability, None, False)
-            (view,) = certificate.views(self.model, data, seed, options=options)
-        if view.probability > 0.5:
-            return Decision(True, view.probability, None, False)
-        return Decision(False, view.probability, rename(view.assignment), view.refutes)
+            (evidence,) = certificate.evidence(self.model, data, seed, options=options)
+        if evidence.probability > 0.5:
+            return Decision(True, evidence.probability, None, False)
+        return Decision(False, evidence.probability, rename(evidence.assignment), evidence.refutes)
 
     def probability(
         self,
         a: FormulaLike | Sequence[FormulaLike],
         b: FormulaLike | Sequence[FormulaLike],
-        seed: int = EVALUATION_SEED,
+        *,
         worlds: int | None = None,
         steps: int | None = None,
         budget: int | None = None,
+        seed: int = EVALUATION_SEED,
     ) -> float | NDArray[np.float64]:
         """Compute P(A entails B) for a pair, or for each pair of two sequences."""
         options = self.options(worlds, steps, budget, seed)
@@ -134,11 +136,12 @@ class Network:
     def predict(
         self,
         pairs: PairsLike | Dataset,
+        *,
         worlds: int | None = None,
         steps: int | None = None,
+        budget: int | None = None,
         certify: bool = False,
         progress: Callable[[int], None] = lambda _: None,
-        budget: int | None = None,
     ) -> NDArray[np.int64]:
         """Predict the label of each pair, by the network itself or by certified decisions."""
         data = as_dataset(pairs)
@@ -155,17 +158,20 @@ class Network:
     def evaluate(
         self,
         pairs: PairsLike | Dataset,
+        *,
         worlds: int | None = None,
         steps: int | None = None,
+        budget: int | None = None,
         certify: bool = False,
         progress: Callable[[int], None] = lambda _: None,
-        budget: int | None = None,
     ) -> Evaluation:
         """Compute the accuracy on labelled pairs."""
         data = as_dataset(pairs)
         if not len(data):
             raise UserError("no pairs to evaluate on")
-        predictions = self.predict(data, worlds, steps, certify, progress, budget)
+        predictions = self.predict(
+            data, worlds=worlds, steps=steps, budget=budget, certify=certify, progress=progress
+        )
         return Evaluation.of(predictions == data.pairs.label, data.pairs)
 
 
