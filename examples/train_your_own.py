@@ -31,7 +31,7 @@ class Bilinear(Model):
         super().__init__(settings)
         self.embedding = nn.Parameter(torch.randn(30, settings.size))
         self.mixed = nn.Linear(settings.size, settings.size)
-        self.classifier = Classifier(2 * settings.size, 64, 2)
+        self.classifier = Classifier(settings.size, 64, 2)
 
     def forward(self, batch: Batch) -> Tensor:
         """Give log P(A does not entail B) and log P(A entails B) for each pair, [rows, 2]."""

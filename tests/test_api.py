@@ -172,7 +172,7 @@ class CountNet(Model):
     def __init__(self, settings: CountSettings) -> None:
         super().__init__(settings)
         self.encode = nn.Linear(30, settings.size)
-        self.classifier = Classifier(2 * settings.size, settings.size, 2)
+        self.classifier = Classifier(settings.size, settings.size, 2)
 
     def forward(self, batch: Batch) -> Tensor:
         codes = self.encode(batch.symbol_frequencies)

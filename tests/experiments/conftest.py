@@ -83,7 +83,7 @@ class Plain(Model):
     def __init__(self, settings):
         super().__init__(settings)
         self.encode = nn.Sequential(nn.Linear(30, settings.size), nn.Tanh())
-        self.classifier = Classifier(2 * settings.size, settings.size, 2)
+        self.classifier = Classifier(settings.size, settings.size, 2)
 
     def forward(self, batch):
         codes = self.encode(batch.symbol_frequencies)

@@ -93,7 +93,7 @@ class Other(Model):
 
     def __init__(self, settings):
         super().__init__(settings)
-        self.classifier = Classifier(60, settings.size, 2)
+        self.classifier = Classifier(30, settings.size, 2)
 
     def forward(self, batch):
         x = batch.symbol_frequencies

@@ -537,7 +537,7 @@ class Tied(Model):
         super().__init__(settings)
         self.encode = nn.Sequential(nn.Linear(30, settings.size), nn.BatchNorm1d(settings.size))
         self.again = self.encode[0]
-        self.classifier = Classifier(2 * settings.size, settings.size, 2)
+        self.classifier = Classifier(settings.size, settings.size, 2)
 
     def forward(self, batch):
         codes = self.encode(batch.symbol_frequencies)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
-from possibleworlds.models.classifier import Classifier, visible
+from possibleworlds.models.classifier import Classifier, n_visible, visible
 
 
 class Bow(Model):
@@ -21,12 +21,11 @@ class Bow(Model):
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
         self.embedding = nn.Parameter(torch.randn(len(SYMBOLS), settings.size))
-        inputs = sum(visible(settings.side, settings.size, settings.size))
-        self.classifier = self.make_classifier(inputs)
+        self.classifier = self.make_classifier(n_visible(settings.side))
 
     @abstractmethod
-    def make_classifier(self, inputs: int) -> Classifier:
-        """Build the classifier of the means, which have `inputs` components in all."""
+    def make_classifier(self, sides: int) -> Classifier:
+        """Build the classifier of the means of both sides, or of one."""
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
@@ -60,9 +59,9 @@ class LinearBow(Bow):
     settings_class: ClassVar[type] = LinearBowSettings
     training_defaults: ClassVar[dict[str, Any]] = {"learning_rate": 0.01}
 
-    def make_classifier(self, inputs: int) -> Classifier:
+    def make_classifier(self, sides: int) -> Classifier:
         """Build a classifier without a hidden layer."""
-        return Classifier(inputs, 0, 1)
+        return Classifier(self.settings.size, 0, 1, sides)
 
     def loss(self, log_probs: Tensor, labels: Tensor) -> Tensor:
         """Compute the expected error: one minus the mean probability of the right label."""
@@ -92,6 +91,7 @@ class MlpBow(Bow):
         "mlp_layers": [2, 3],
     }
 
-    def make_classifier(self, inputs: int) -> Classifier:
+    def make_classifier(self, sides: int) -> Classifier:
         """Build a classifier with hidden layers."""
-        return Classifier(inputs, self.settings.mlp_size, self.settings.mlp_layers)
+        s = self.settings
+        return Classifier(s.size, s.mlp_size, s.mlp_layers, sides)

@@ -14,10 +14,10 @@ T = TypeVar("T")
 class Classifier(nn.Module):
     """MLP(concat(encodings)), such as MLP(concat(f(A), f(B)))."""
 
-    def __init__(self, inputs: int, size: int, layers: int) -> None:
-        """Build the MLP for encodings with `inputs` components in all."""
+    def __init__(self, inputs: int, size: int, layers: int, encodings: int = 2) -> None:
+        """Build the MLP for this many encodings with `inputs` components each."""
         super().__init__()
-        sizes = [inputs, *[size] * (layers - 1)]
+        sizes = [encodings * inputs, *[size] * (layers - 1)]
         hidden = [module for a, b in pairwise(sizes) for module in (nn.Linear(a, b), nn.ReLU())]
         self.layers = nn.Sequential(*hidden, nn.Linear(sizes[-1], 1))
 
@@ -32,6 +32,11 @@ def visible(side: str, left: T, right: T) -> tuple[T, ...]:
     if side not in sides:
         raise ValueError("side must be both, left or right")
     return sides[side]
+
+
+def n_visible(side: str) -> int:
+    """Return the number of sides that are visible."""
+    return len(visible(side, 0, 0))
 
 
 def log_probabilities(logit: Tensor) -> Tensor:

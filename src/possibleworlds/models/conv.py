@@ -135,7 +135,7 @@ class ConvNet(Model):
     def __init__(self, settings: ConvNetSettings) -> None:
         super().__init__(settings)
         self.encoder = ConvEncoder(settings)
-        self.classifier = Classifier(2 * settings.mlp_size, settings.mlp_size, settings.mlp_layers)
+        self.classifier = Classifier(settings.mlp_size, settings.mlp_size, settings.mlp_layers)
         he_normal(self)
         for convolution in self.encoder.convolutions[1:]:
             near_identity(convolution.get_parameter("weight"))

@@ -77,7 +77,7 @@ class GraphNet(Model):
         self.embedding = nn.Embedding(N_KINDS, s.size)
         self.layers = nn.ModuleList(GraphLayer(s.size) for _ in range(s.layers))
         self.norm = nn.LayerNorm(s.size)
-        self.classifier = Classifier(3 * s.size, s.mlp_size, s.mlp_layers)
+        self.classifier = Classifier(3 * s.size, s.mlp_size, s.mlp_layers, encodings=1)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""

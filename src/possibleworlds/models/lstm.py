@@ -87,8 +87,8 @@ class Lstm(Model):
         super().__init__(settings)
         s = settings
         self.encoder = LstmEncoder(s.size, s.embedding_size, self.bidirectional)
-        inputs = self.n_encodings * self.encoder.size
-        self.classifier = Classifier(inputs, s.mlp_size, s.mlp_layers)
+        sizes = self.encoder.size, s.mlp_size, s.mlp_layers
+        self.classifier = Classifier(*sizes, encodings=self.n_encodings)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""

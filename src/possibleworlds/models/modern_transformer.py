@@ -106,7 +106,7 @@ class ModernTransformer(Model):
             nn.init.normal_(self.steps.weight, std=0.3)
         self.blocks = nn.ModuleList(Block(s) for _ in range(s.layers))
         self.norm = nn.RMSNorm(s.size)
-        self.classifier = Classifier(s.size, s.mlp_size, s.mlp_layers)
+        self.classifier = Classifier(s.size, s.mlp_size, s.mlp_layers, encodings=1)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""

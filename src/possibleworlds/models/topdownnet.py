@@ -66,7 +66,7 @@ class TopDownNet(Model):
         self.operators = nn.ModuleList(nn.Linear(s.size, arity * s.size) for arity in arities)
         self.over_occurrences = nn.GRU(s.size, s.size, batch_first=True)
         self.over_variables = nn.GRU(s.size, s.size, batch_first=True)
-        self.classifier = Classifier(s.size, s.mlp_size, s.mlp_layers)
+        self.classifier = Classifier(s.size, s.mlp_size, s.mlp_layers, encodings=1)
 
     def arguments(self, operator: int, vectors: Tensor) -> Tensor:
         """Compute the vectors of the arguments, (nodes * arity, size), from those of nodes."""

@@ -73,7 +73,7 @@ class TreeLSTM(Model):
             linear_uniform(binary, 2 * d, 5 * d, fan_in=2 * d)
         )  # u, i, o, f, f
         self.b_binary = nn.Parameter(linear_uniform(binary, 5 * d, fan_in=2 * d))
-        self.classifier = Classifier(2 * d, s.mlp_size, s.mlp_layers)
+        self.classifier = Classifier(d, s.mlp_size, s.mlp_layers)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
-from possibleworlds.models.classifier import Classifier, visible
+from possibleworlds.models.classifier import Classifier, n_visible, visible
 from possibleworlds.models.trees.forest import SLOTS, by_operator
 from possibleworlds.models.trees.levels import Calls
 
@@ -74,7 +74,7 @@ class TreeNet(Model):
         self.w13 = nn.Parameter(torch.cat((w1, w3), 2) / self.scale)
         self.b13 = nn.Parameter(torch.cat((b1, b3), 1))
         self.w2 = nn.Parameter(w2)
-        self.classifier = Classifier(sum(visible(s.side, d, d)), s.mlp_size, s.mlp_layers)
+        self.classifier = Classifier(d, s.mlp_size, s.mlp_layers, n_visible(s.side))
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
