@@ -243,8 +243,10 @@ def test_damaged_files_of_json(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="does not hold evaluations"):
             read_evaluations(tmp_path)
     for seed in ("Infinity", "1e999", '"x"', "[1]"):
-        text = f'{{"seed": {seed}, "settings": [], "splits": {{}}, "pruned_against": []}}'
-        (tmp_path / MANIFEST).write_text(text)
+        rest = '"settings": [], "splits": {}, "pruned_against": [], "prune": "formulas"'
+        (tmp_path / MANIFEST).write_text(f'{{"seed": 0, {rest}}}')
+        read_manifest(tmp_path)
+        (tmp_path / MANIFEST).write_text(f'{{"seed": {seed}, {rest}}}')
         with pytest.raises(UserError, match="cannot be read"):
             read_manifest(tmp_path)
 
