@@ -38,13 +38,13 @@ def pretrained_names() -> list[str]:
 
 def differences(splits: Sequence[str]) -> dict[tuple[str, str], float]:
     """How far, in points, the accuracy of each network is on our splits from the published ones."""
-    found = {}
+    distances = {}
     for name in pretrained_names():
         accuracy = read_run(SHIPPED / name).accuracy or {}
         for split in splits:
             points = 100 * (accuracy["generated"][split] - accuracy["published"][split])
-            found[name, split] = round(abs(points), 2)
-    return found
+            distances[name, split] = round(abs(points), 2)
+    return distances
 
 
 def comparison() -> str:

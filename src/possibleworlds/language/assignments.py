@@ -9,7 +9,10 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from possibleworlds.language.decisions import (
+from possibleworlds.language.decisions import endings, is_reason, verdicts
+from possibleworlds.language.item import Item
+from possibleworlds.language.marks import RETRACTION
+from possibleworlds.language.phrases import (
     ADVERBS,
     CASE,
     COUNTERMODEL,
@@ -21,12 +24,8 @@ from possibleworlds.language.decisions import (
     REFUTING,
     SEPARATOR,
     START,
-    endings,
-    is_reason,
-    verdicts,
 )
-from possibleworlds.language.item import Item
-from possibleworlds.language.replies import RETRACTION, plain
+from possibleworlds.language.replies import plain
 from possibleworlds.language.wording import folded
 
 TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"

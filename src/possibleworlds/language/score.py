@@ -26,7 +26,6 @@ from typing import Literal
 from possibleworlds.errors import UserError, quoted
 from possibleworlds.language.assignments import DENIAL, gives_another, read_assignment, says_none
 from possibleworlds.language.decisions import (
-    RULE,
     answers_other_question,
     fits,
     last_paragraph,
@@ -36,10 +35,10 @@ from possibleworlds.language.decisions import (
     verdicts,
 )
 from possibleworlds.language.item import Item
+from possibleworlds.language.marks import LEAD_WORDS, RETRACTION
+from possibleworlds.language.phrases import RULE
 from possibleworlds.language.problems import TAUTOLOGY, why_no_conclusion
 from possibleworlds.language.replies import (
-    LEAD_WORDS,
-    RETRACTION,
     Answer,
     bold_at_end,
     ends_answer,
