@@ -168,6 +168,7 @@ def measure() -> dict[str, Any]:
         training(data, "lstm"),
         training(data, "lstm-traversal"),
         training(data, "treelstm"),
+        training(data, "treenet"),
     ]
     results["evaluation_us"] = shared_vectors()
     results["guided_evaluation_ms"] = guided_evaluation()

@@ -272,7 +272,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         generate_folder(Path(folder), free_splits(4000, (1, 10), (1, 10), "fourtuples"), seed=0)
         data = Dataset(read(Path(folder) / "train.txt"))
-    engine = f"- Engine of networks with worlds, LSTMs and TreeLSTMs: {native.describe()}."
+    engine = f"- Engine of networks with worlds, LSTMs and tree networks: {native.describe()}."
     lines = [engine, memory(data), *trees(data), convolutions(data)]
     text = "\n".join(lines) + "\n\n" + "\n".join(preparation(data))
     print(text)

@@ -335,7 +335,7 @@ def test_neon_agrees_with_this_processor(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="sanitizers are preloaded the way of Linux")
-@pytest.mark.parametrize("tests", ["test_native.py", "test_recurrence.py", "test_treelstm.py"])
+@pytest.mark.parametrize("tests", ["test_native.py", "test_recurrence.py", "test_tree_kernels.py"])
 def test_sanitizers_find_nothing(tests: str, tmp_path: Path) -> None:
     folder = Path(native.__file__).parent / "kernel"
     sources = [folder / name for name in ("module.c", "plan.c")]

@@ -396,6 +396,6 @@ def models(as_json: console.Json = False) -> None:
     if find_spec("torch"):
         from possibleworlds.models.trees import native
 
-        print(f"Engine of networks with worlds, LSTMs and TreeLSTMs: {native.describe()}.")
+        print(f"Engine of networks with worlds, LSTMs and tree networks: {native.describe()}.")
     else:
         print(f"To use them: {install_command('train')}")

@@ -112,7 +112,7 @@ def lstm_states(
     The weights are those of one direction of torch.nn.LSTM: W_ih, W_hh, b_ih and b_hh.
     """
     w_ih, w_hh, b_ih, b_hh = weights
-    if native.applies(embedding, *weights) and w_hh.shape[1] % native.CELLS == 0:
+    if native.takes(w_hh.shape[1], embedding, *weights):
         table = torch.addmm(b_ih + b_hh, embedding, w_ih.T)
         steps = TimeMajor.of(sequences)
         last = _native_states(steps, workspace, table, w_hh)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -83,8 +82,8 @@ class TreeLSTM(Model):
         # A negation has no second forget gate, but no second cell to forget either.
         b_not = nn.functional.pad(self.b_not, (0, self.settings.size))[None]
         weights = (self.w_not, self.w_binary, torch.cat((b_not, self.b_binary)))
-        fits = self.settings.size % native.CELLS == 0 and native.applies(h, *weights)
-        roots = (_NativeEncode if fits else _Encode).apply(batch.calls, h, c, *weights)
+        encode = _NativeEncode if native.takes(self.settings.size, h, *weights) else _Encode
+        roots = encode.apply(batch.calls, h, c, *weights)
         return self.classifier(roots[batch.left], roots[batch.right])
 
 
@@ -103,8 +102,7 @@ class _Encode(torch.autograd.Function):
     ) -> Tensor:
         with torch.inference_mode():
             n, d = order.n_inner, leaf_h.shape[1]
-            h, new_h = order.vectors(leaf_h)
-            c, new_c = order.vectors(leaf_c)
+            h, c = order.vectors(leaf_h), order.vectors(leaf_c)
             x, old = leaf_h.new_empty(2, 2 * n, d)  # hidden states and cells of both arguments
             tanh_c = leaf_h.new_empty(n, d)
             gates = biases.index_select(0, order.operator)  # (n, 5 d): u, i, o, f, f
@@ -118,8 +116,8 @@ class _Encode(torch.autograd.Function):
                 old.split(two_sizes),
                 gates.split(order.level_sizes),
                 tanh_c.split(order.level_sizes),
-                new_h,
-                new_c,
+                order.by_level(h),
+                order.by_level(c),
                 strict=True,
             ):
                 torch.index_select(h, 0, level.arguments, out=arguments)
@@ -196,7 +194,7 @@ class _NativeEncode(torch.autograd.Function):
         biases: Tensor,
     ) -> Tensor:
         n, d = order.n_inner, leaf_h.shape[1]
-        (h, _), (c, _) = order.vectors(leaf_h), order.vectors(leaf_c)
+        h, c = order.vectors(leaf_h), order.vectors(leaf_c)
         x, gates = leaf_h.new_empty(n, 2 * d), leaf_h.new_empty(n, 5 * d)
         scratch = leaf_h.new_empty(34 * d * d + 2 * d * max(order.rows.sizes, default=0))
         inputs = order.arguments, w_not, w_binary, biases, x, gates, h, c, scratch
@@ -220,10 +218,8 @@ class _NativeEncode(torch.autograd.Function):
 
 def _run_kernel(ctx: Any, of_h: Tensor | None = None, of_c: Tensor | None = None) -> None:
     """Run a pass; gates are replaced by their gradients where those of h are given."""
-    rows: Any = ctx.order.rows
-    groups = np.array([rows.kinds, rows.sizes], np.int32).T.copy()
     arrays = (None if t is None else t.numpy() for t in (*ctx.inputs, of_h, of_c))
-    native.treelstm(ctx.inputs[1].shape[0], groups, *arrays)
+    native.treelstm(ctx.inputs[1].shape[0], ctx.order.operator_groups, *arrays)
 
 
 def _gradients_of_weights(

@@ -3,8 +3,9 @@
     p = h / |h|,  h = W1^op x + W2^op sigmoid(W3^op x + b3^op) + b1^op,  x = concat(l, r)
 
 The backward pass is written by hand, as the overhead of autograd on a batch of formulas would
-exceed the arithmetic. Both passes run in inference mode, in which a view, of which there are
-hundreds, costs a third less; the tensors that autograd receives are made outside of it.
+exceed the arithmetic, and runs in torch or in the native kernel (`trees/kernel/treenet.inc`). In
+torch, both passes run in inference mode, in which a view, of which there are hundreds, costs a
+third less; the tensors that autograd receives are made outside of it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from possibleworlds.logic.alphabet import N_OPERATORS, N_VARIABLES
 from possibleworlds.models.base import LEARNING_GRID, Model
 from possibleworlds.models.batch import Batch
 from possibleworlds.models.classifier import Classifier, n_visible, visible
+from possibleworlds.models.trees import native
 from possibleworlds.models.trees.forest import SLOTS, by_operator
 from possibleworlds.models.trees.levels import Calls
 
@@ -54,6 +56,11 @@ class TreeNet(Model):
     # does, about step 8,000, only permutation prevents overfitting.
     training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
 
+    @classmethod
+    def engine(cls, device: str) -> str:
+        """Name the engine that encodes trees on a device: the native kernel, or torch."""
+        return native.engine(device)
+
     def __init__(self, settings: TreeNetSettings) -> None:
         super().__init__(settings)
         s = settings
@@ -79,7 +86,8 @@ class TreeNet(Model):
     def forward(self, batch: Batch) -> Tensor:
         """Compute log P(A does not entail B) and log P(A entails B) for each pair, (rows, 2)."""
         parameters = self.embedding, self.w13, self.b13, self.w2
-        roots = _Encode.apply(batch.calls, self.scale, *parameters)
+        encode = _NativeEncode if native.takes(self.settings.size, *parameters) else _Encode
+        roots = encode.apply(batch.calls, self.scale, *parameters)
         sides = visible(self.settings.side, roots[batch.left], roots[batch.right])
         return self.classifier(*sides)
 
@@ -99,7 +107,8 @@ class _Encode(torch.autograd.Function):
     ) -> Tensor:
         with torch.inference_mode():
             n, d = order.n_inner, embedding.shape[1]
-            vectors, units = order.vectors(embedding)
+            vectors = order.vectors(embedding)
+            units = order.by_level(vectors)
             x = embedding.new_empty(2 * n, d)  # both arguments of each inner node
             sums = b13.index_select(0, order.operator)  # (n, 2 d): h, and the input of the sigmoid
             linear, hidden = sums.split(d, 1)
@@ -176,3 +185,42 @@ class _Encode(torch.autograd.Function):
                 of_w13_of.addmm_(x_of[:, : len(of_w13_of)].t(), of_sums_of, beta=0, alpha=ctx.scale)
                 torch.mm(hidden_of.t(), of_sums_of[:, :d], out=of_w2_of)
         return None, None, of_embedding, of_w13, of_b13, of_w2
+
+
+class _NativeEncode(torch.autograd.Function):
+    """The same in the native kernel, which receives W1 and W3 themselves."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        order: Calls,
+        scale: float,
+        embedding: Tensor,
+        w13: Tensor,
+        b13: Tensor,
+        w2: Tensor,
+    ) -> Tensor:
+        n, d = order.n_inner, embedding.shape[1]
+        vectors = order.vectors(embedding)
+        x, hidden, norms = (vectors.new_empty(n, size) for size in (2 * d, d, 1))
+        largest = max(order.rows.sizes, default=0)
+        scratch = vectors.new_empty(18 * d * d + 8 * d + 4 * d * largest)
+        inputs = order.arguments, w13 * scale, b13, w2, x, hidden, norms, vectors, scratch
+        ctx.order, ctx.scale = order, scale
+        ctx.inputs = tuple(t.detach().contiguous() for t in inputs)
+        _run_kernel(ctx)
+        return vectors.index_select(0, order.roots).mul_(scale)
+
+    @staticmethod
+    def backward(ctx: Any, of_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        _, w13, b13, w2, _, _, _, vectors, _ = ctx.inputs
+        of_vectors, of_w13, of_b13, of_w2 = map(torch.zeros_like, (vectors, w13, b13, w2))
+        of_vectors.index_add_(0, ctx.order.roots, of_roots, alpha=ctx.scale)
+        _run_kernel(ctx, of_vectors, of_w13, of_b13, of_w2)
+        return None, None, of_vectors[:N_VARIABLES], of_w13.mul_(ctx.scale), of_b13, of_w2
+
+
+def _run_kernel(ctx: Any, *gradients: Tensor) -> None:
+    """Run a pass, which adds to the gradients of vectors, W1 and W3, biases and W2, if any."""
+    arrays = [t.numpy() for t in (*ctx.inputs, *gradients)] + [None] * (4 - len(gradients))
+    native.treenet(ctx.inputs[3].shape[1], ctx.order.operator_groups, *arrays)

@@ -83,3 +83,22 @@ def treelstm(
     of_cells: Array | None,
     /,
 ) -> None: ...
+def treenet(
+    engine: int,
+    d: int,
+    groups: Array,
+    arguments: Array,
+    w13: Array,
+    b13: Array,
+    w2: Array,
+    x: Array,
+    hidden: Array,
+    scales: Array,
+    vectors: Array,
+    scratch: Array,
+    of_vectors: Array | None,
+    of_w13: Array | None,
+    of_b13: Array | None,
+    of_w2: Array | None,
+    /,
+) -> None: ...

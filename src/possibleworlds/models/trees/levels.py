@@ -160,12 +160,21 @@ class Calls:
         uses = self.uses.split(self.level_sizes)
         return list(map(CallLevel, self.rows.of_height, arguments, uses))
 
-    def vectors(self, variables: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Allocate a vector for each row, (rows, d), and split the inner rows by level."""
+    @cached_property
+    def operator_groups(self) -> Ints:
+        """Operator and number of rows of each group of inner rows, for the native kernel."""
+        return np.array([self.rows.kinds, self.rows.sizes], np.int32).T.copy()
+
+    def vectors(self, variables: Tensor) -> Tensor:
+        """Allocate a vector for each row, (rows, d), and fill in those of variables and zeros."""
         vectors = variables.new_empty(N_VARIABLES + self.n_inner + 1, variables.shape[1])
         vectors[:N_VARIABLES] = variables
         vectors[-1] = 0.0
-        return vectors, vectors[N_VARIABLES:-1].split(self.level_sizes)
+        return vectors
+
+    def by_level(self, vectors: Tensor) -> tuple[Tensor, ...]:
+        """Split the vectors of the inner rows by level."""
+        return vectors[N_VARIABLES:-1].split(self.level_sizes)
 
     def groups(self, rows: Tensor, of_negations: int) -> list[Tensor]:
         """Split inner rows into groups; those of negations have `of_negations` columns."""

@@ -4,7 +4,7 @@
 - Equal subformulas of one domain (trees that share their worlds) are evaluated once.
 - POSSIBLEWORLDS_THREADS threads share the blocks. Results do not depend on their number.
 
-The kernel also runs LSTMs (recurrence.py) and TreeLSTMs (treelstm.py).
+The kernel also runs LSTMs (recurrence.py), TreeLSTMs (treelstm.py) and TreeNets (treenet.py).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ try:
 except ImportError:  # not built
     _kernel = None  # type: ignore[assignment]
 
-CELLS = 16
-"""The kernel takes LSTMs and TreeLSTMs whose number of cells is a multiple of this."""
+SIZE_UNIT, MAX_SIZE = 16, 1 << 12
+"""The kernel takes LSTMs, TreeLSTMs and TreeNets whose size is a multiple of the first, and at most
+the second."""
 PARTS = 4
 """Gradients of parameters are summed in this many parts, which are added in a fixed order."""
 
@@ -53,7 +54,7 @@ def _choose() -> int | None:
 
 
 def engine(device: torch.device | str = "cpu") -> str:
-    """Name the engine that runs networks with worlds, LSTMs and TreeLSTMs: native or torch."""
+    """Name the engine that runs networks with worlds, LSTMs and trees: native or torch."""
     return "native" if torch.device(device).type == "cpu" and _choose() is not None else "torch"
 
 
@@ -67,6 +68,11 @@ def applies(*tensors: Tensor) -> bool:
     """Whether the kernel can process these tensors."""
     fit = all(t.dtype == torch.float32 and t.device.type == "cpu" for t in tensors)
     return fit and _choose() is not None
+
+
+def takes(size: int, *tensors: Tensor) -> bool:
+    """Whether the kernel can process an LSTM, TreeLSTM or TreeNet with these tensors."""
+    return size % SIZE_UNIT == 0 and 0 < size <= MAX_SIZE and applies(*tensors)
 
 
 def _number() -> int:
@@ -84,6 +90,11 @@ def lstm(*arguments: Any) -> None:
 def treelstm(*arguments: Any) -> None:
     """Run a pass of a TreeLSTM (see kernel/treelstm.h)."""
     _kernel.treelstm(_number(), *arguments)
+
+
+def treenet(*arguments: Any) -> None:
+    """Run a pass of a TreeNet (see kernel/treenet.h)."""
+    _kernel.treenet(_number(), *arguments)
 
 
 def _threads() -> int:

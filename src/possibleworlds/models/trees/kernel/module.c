@@ -1,4 +1,4 @@
-/* sat3 for a batch of trees, LSTMs and TreeLSTMs: the Python module around the passes.
+/* sat3 for a batch of trees, LSTMs, TreeLSTMs and TreeNets: the Python module around the passes.
  *
  * The passes are compiled for several kinds of processor, and the widest vectors that the one at
  * hand has are chosen when the module is loaded. Arrays come by the buffer protocol, so that the
@@ -299,9 +299,11 @@ done:
     return result;
 }
 
-static bool is_number_of_cells(int32_t d) {
-    if (d >= 1 && d % 16 == 0 && d <= 1 << 12) return true;
-    return wrong("the number of cells is not a multiple of 16");
+enum { MOST_CELLS = 1 << 12 };
+
+static bool is_size(int32_t d) {
+    if (d >= 16 && d % 16 == 0 && d <= MOST_CELLS) return true;
+    return wrong("the size is not a multiple of 16, or too large");
 }
 
 PyDoc_STRVAR(lstm_doc,
@@ -321,7 +323,7 @@ static PyObject *py_lstm(PyObject *Py_UNUSED(module), PyObject *args) {
         return NULL;
     const Engine *engine = engine_of(number);
     if (!engine) return NULL;
-    if (!is_number_of_cells(p.d)) return NULL;
+    if (!is_size(p.d)) return NULL;
     const size_t d = (size_t)p.d;
     size_t rows = 0;
     if (!(p.size = memory_of(&buffers, sizes, 4, PyBUF_SIMPLE, "sizes"))) goto done;
@@ -369,6 +371,33 @@ done:
     return result;
 }
 
+/* The inner nodes of trees; false with an exception where an argument comes too late. */
+static bool open_groups(Buffers *buffers, PyObject *groups, PyObject *arguments, Groups *nodes) {
+    if (!(nodes->group = memory_of(buffers, groups, 0, PyBUF_SIMPLE, "groups"))) return false;
+    nodes->n_groups = (int32_t)(buffers->view[buffers->n - 1].len / 8);
+    for (int32_t k = 0; k < nodes->n_groups; k++) {
+        const int32_t op = nodes->group[2 * k], size = nodes->group[2 * k + 1];
+        if (op < 0 || op >= N_OPERATORS || size < 1)
+            return wrong("a group has no operator or no rows");
+        nodes->n += (size_t)size;
+        if ((size_t)size > nodes->largest) nodes->largest = (size_t)size;
+    }
+    const size_t bytes = nodes->n * 2 * sizeof(int64_t);
+    nodes->argument = memory_of(buffers, arguments, bytes, PyBUF_SIMPLE, "arguments");
+    const int64_t *argument = nodes->argument;
+    if (!argument) return false;
+    int64_t first = N_VARIABLES; /* the first row of a group */
+    for (int32_t k = 0; k < nodes->n_groups; k++) {
+        const int32_t size = nodes->group[2 * k + 1], arity = arity_of(nodes->group[2 * k]);
+        for (int32_t i = 0; i < size; i++, argument += 2)
+            for (int32_t side = 0; side < arity; side++)
+                if (argument[side] < 0 || argument[side] >= first)
+                    return wrong("an argument does not come before its group");
+        first += size;
+    }
+    return true;
+}
+
 PyDoc_STRVAR(treelstm_doc,
              "treelstm(engine, d, groups, arguments, w_not, w_binary, biases, x, gates, hidden,\n"
              "         cells, scratch, of_hidden, of_cells)\n\n"
@@ -387,33 +416,10 @@ static PyObject *py_treelstm(PyObject *Py_UNUSED(module), PyObject *args) {
         return NULL;
     const Engine *engine = engine_of(number);
     if (!engine) return NULL;
-    if (!is_number_of_cells(p.d)) return NULL;
+    if (!is_size(p.d)) return NULL;
     const size_t d = (size_t)p.d;
-    size_t n = 0, largest = 0;
-    if (!(p.group = memory_of(&buffers, groups, 0, PyBUF_SIMPLE, "groups"))) goto done;
-    p.n_groups = (int32_t)(buffers.view[0].len / 8);
-    for (int32_t k = 0; k < p.n_groups; k++) {
-        const int32_t op = p.group[2 * k], size = p.group[2 * k + 1];
-        if (op < 0 || op >= N_OPERATORS || size < 1) {
-            wrong("a group has no operator or no rows");
-            goto done;
-        }
-        n += (size_t)size;
-        if ((size_t)size > largest) largest = (size_t)size;
-    }
-    if (!(p.argument = memory_of(&buffers, arguments, n * 16, PyBUF_SIMPLE, "arguments"))) goto done;
-    const int64_t *argument = p.argument;
-    int64_t first = N_VARIABLES; /* the first row of a group */
-    for (int32_t k = 0; k < p.n_groups; k++) {
-        const int32_t size = p.group[2 * k + 1], arity = p.group[2 * k] ? 2 : 1;
-        for (int32_t i = 0; i < size; i++, argument += 2)
-            for (int32_t side = 0; side < arity; side++)
-                if (argument[side] < 0 || argument[side] >= first) {
-                    wrong("an argument does not come before its group");
-                    goto done;
-                }
-        first += size;
-    }
+    if (!open_groups(&buffers, groups, arguments, &p.nodes)) goto done;
+    const size_t n = p.nodes.n, largest = p.nodes.largest;
     if (!n) { /* variables alone, and arrays that are empty and so not aligned */
         result = Py_NewRef(Py_None);
         goto done;
@@ -447,12 +453,70 @@ done:
     return result;
 }
 
+PyDoc_STRVAR(treenet_doc,
+             "treenet(engine, d, groups, arguments, w13, b13, w2, x, hidden, scales, vectors,\n"
+             "        scratch, of_vectors, of_w13, of_b13, of_w2)\n\n"
+             "Encode trees, or, unless of_vectors is None, add to the gradients of vectors and\n"
+             "parameters (see treenet.h).");
+
+static PyObject *py_treenet(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *groups, *arguments, *w13, *b13, *w2, *x, *hidden, *scales, *vectors, *scratch;
+    PyObject *of_vectors, *of_w13, *of_b13, *of_w2, *result = NULL;
+    TreeNet p = {0};
+    Buffers buffers = {.n = 0};
+    int number;
+    if (!PyArg_ParseTuple(args, "iiOOOOOOOOOOOOOO", &number, &p.d, &groups, &arguments, &w13, &b13,
+                          &w2, &x, &hidden, &scales, &vectors, &scratch, &of_vectors, &of_w13,
+                          &of_b13, &of_w2))
+        return NULL;
+    const Engine *engine = engine_of(number);
+    if (!engine) return NULL;
+    if (!is_size(p.d)) return NULL;
+    const size_t d = (size_t)p.d;
+    if (!open_groups(&buffers, groups, arguments, &p.nodes)) goto done;
+    const size_t n = p.nodes.n, w13_size = N_SLOTS * 2 * d * d, w2_size = N_OPERATORS * d * d;
+    if (!n) { /* variables alone, and arrays that are empty and so not aligned */
+        result = Py_NewRef(Py_None);
+        goto done;
+    }
+    if (!(p.w13 = READ(w13, w13_size, "w13"))) goto done;
+    if (!(p.b13 = READ(b13, N_OPERATORS * 2 * d, "b13"))) goto done;
+    if (!(p.w2 = READ(w2, w2_size, "w2"))) goto done;
+    if (!(p.x = WRITE(x, n * 2 * d, "x"))) goto done;
+    if (!(p.hidden = WRITE(hidden, n * d, "hidden"))) goto done;
+    if (!(p.scales = WRITE(scales, n, "scales"))) goto done;
+    if (!(p.vectors = WRITE(vectors, (N_VARIABLES + n) * d, "vectors"))) goto done;
+    if (!(p.scratch = WRITE(scratch, treenet_scratch(d, p.nodes.largest), "scratch"))) goto done;
+    if (of_vectors != Py_None) {
+        const size_t size = (N_VARIABLES + n) * d;
+        if (!(p.of_vectors = WRITE(of_vectors, size, "of_vectors"))) goto done;
+        if (!(p.of_w13 = WRITE(of_w13, w13_size, "of_w13"))) goto done;
+        if (!(p.of_b13 = WRITE(of_b13, N_OPERATORS * 2 * d, "of_b13"))) goto done;
+        if (!(p.of_w2 = WRITE(of_w2, w2_size, "of_w2"))) goto done;
+    }
+    const uintptr_t all = (uintptr_t)p.x | (uintptr_t)p.hidden | (uintptr_t)p.vectors |
+                          (uintptr_t)p.scratch | (uintptr_t)p.of_vectors | (uintptr_t)p.of_w13 |
+                          (uintptr_t)p.of_b13 | (uintptr_t)p.of_w2;
+    if (all % (sizeof(float) * (size_t)engine->lanes)) {
+        wrong("an array does not begin at a whole vector");
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    (p.of_vectors ? engine->treenet_backward : engine->treenet_forward)(&p);
+    Py_END_ALLOW_THREADS
+    result = Py_NewRef(Py_None);
+done:
+    release(&buffers);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"plan", py_plan, METH_VARARGS, plan_doc},
     {"sizes", py_sizes, METH_VARARGS, sizes_doc},
     {"run", py_run, METH_VARARGS, run_doc},
     {"lstm", py_lstm, METH_VARARGS, lstm_doc},
     {"treelstm", py_treelstm, METH_VARARGS, treelstm_doc},
+    {"treenet", py_treenet, METH_VARARGS, treenet_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -470,7 +534,7 @@ static int fill_module(PyObject *module) {
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_kernel", "sat3, LSTMs and TreeLSTMs in C.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_kernel", "sat3, LSTMs, TreeLSTMs and TreeNets in C.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__kernel(void) { return PyModuleDef_Init(&definition); }

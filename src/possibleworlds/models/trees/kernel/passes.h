@@ -7,6 +7,7 @@
 #include "lstm.h"
 #include "plan.h"
 #include "treelstm.h"
+#include "treenet.h"
 
 /* Worlds that pass through the trees at once: few enough for the cache, enough to fill the tiles
  * of a matrix product. */
@@ -37,6 +38,8 @@ typedef struct {
     void (*lstm_backward)(const Lstm *);
     void (*treelstm_forward)(const TreeLstm *);
     void (*treelstm_backward)(const TreeLstm *);
+    void (*treenet_forward)(const TreeNet *);
+    void (*treenet_backward)(const TreeNet *);
 } Engine;
 
 static inline int32_t padded(int32_t size, int32_t lanes) {

@@ -7,15 +7,13 @@
 #ifndef POSSIBLEWORLDS_TREELSTM_H
 #define POSSIBLEWORLDS_TREELSTM_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "groups.h"
 
 enum { N_GATES = 5 };
 
 typedef struct {
-    int32_t n_groups, d;      /* d: the number of cells, a multiple of 16 */
-    const int32_t *group;     /* [groups, 2]: operator, and number of rows */
-    const int64_t *argument;  /* [inner, 2]: rows; a negation's second one is ignored */
+    Groups nodes;
+    int32_t d;                /* the number of cells, a multiple of 16 */
     const float *w_not;       /* [d, 4 d] */
     const float *w_binary;    /* [3, 2 d, 5 d] */
     const float *biases;      /* [4, 5 d] */
