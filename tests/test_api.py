@@ -222,7 +222,7 @@ def test_what_cannot_be_trained(arguments: dict[str, Any], message: str, pairs: 
 
 
 def test_what_cannot_be_evaluated(pairs: pw.Pairs, tmp_path: Path) -> None:
-    with pytest.raises(pw.UserError, match="has no worlds"):
+    with pytest.raises(pw.UserError, match="worlds is for networks with worlds"):
         pw.evaluate("treenet", pairs, worlds=3)
     with pytest.raises(pw.UserError, match="there are no pairs"):
         pw.evaluate("treenet", pairs[:0])

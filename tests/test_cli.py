@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -455,7 +456,43 @@ def test_a_finished_run_is_trained_on(small: Path, trained: Path) -> None:
     assert record["metrics"]["finished"]
     shorter = run("train", *options, "--epochs", "1")
     assert shorter.returncode == 2
-    assert "was started with epochs=2" in shorter.stderr
+    assert "has epochs=2.0; only a finished run can be extended" in shorter.stderr
+    assert record["extended_from"] == [{"epochs": 1.0}]
+
+
+def test_the_commands_of_a_report_repeat_an_extended_run(small: Path, tmp_path: Path) -> None:
+    options = ("--data", str(small), "--out", str(tmp_path / "bow"), "--seed", "1")
+    assert run("train", "linear-bow", *options, "--epochs", "1").returncode == 0
+    assert run("train", "linear-bow", *options, "--epochs", "2", "--resume").returncode == 0
+    assert (
+        run("report", str(tmp_path), "--out", str(tmp_path), "--data", str(small)).returncode == 0
+    )
+    (recipe,) = json.loads((tmp_path / "report.json").read_text())["repeat"]
+    commands = recipe["command"].split(" && ")
+    assert len(commands) == 2
+    for command in commands:
+        words = command.replace("RUN", str(tmp_path / "again")).split()
+        assert run(*words[1:]).returncode == 0
+    first, again = (tmp_path / name / "metrics.jsonl" for name in ("bow", "again"))
+    accuracies = [re.findall(r'"validation": (\S+)}', path.read_text()) for path in (first, again)]
+    assert accuracies[0] == accuracies[1]
+    weights = [next(path.parent.glob("model-*")).read_bytes() for path in (first, again)]
+    assert weights[0] == weights[1]
+
+
+def test_files_and_folders_in_the_place_of_each_other(small: Path, trained: Path) -> None:
+    for words, message in (
+        (
+            ("train", "lstm", "--data", f"{small}/train.txt", "--out", "x"),
+            "is a file; give a folder",
+        ),
+        (("report", str(trained), "--out", str(small)), "holds a data set; choose another folder"),
+    ):
+        done = run(*words)
+        assert done.returncode == 2
+        assert message in done.stderr
+    with pytest.raises(possibleworlds.UserError, match="is a folder; give one of its files"):
+        possibleworlds.read(small)
 
 
 def test_evaluate_names_the_training_file_and_fits_80_columns(small: Path, trained: Path) -> None:

@@ -53,6 +53,7 @@ def test_a_row_is_read_as_it_was_written(a: str, b: str, label: int) -> None:
         (",q,1,1,1,1", "an empty formula"),
         ("(p&q,q,1,1,1,1", "never closed"),
         ("é,q,1,1,1,1", "not in the published form"),
+        ("Premise, Conclusion", "is a header; leave it out"),
     ],
 )
 def test_a_bad_line_is_refused(line: str, problem: str, tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ def test_reading_what_was_printed_gives_the_same_formula(formula: Formula, style
         ("not p and q or r implies s iff android", "((((~(p)&q)|r)>s)<->android)"),
         ("rain & wet_2'", "(rain&wet_2')"),
         (r"\mathit{rain\_1}' \wedge p", "(rain_1'&p)"),
+        (r"\text{rain} \land \mathrm{wet_2}", "(rain&wet_2)"),
+        (r"p_{1} \to x_{10}'", "(p_1>x_10')"),
         ("p ^ q", "~((p<->q))"),
         ("p xor q ⊕ r", "~((~((p<->q))<->r))"),
         ("p | q ^ r & s", "(p|~((q<->(r&s))))"),
@@ -79,6 +81,9 @@ def test_printing_leaves_out_brackets_that_are_not_needed() -> None:
         (r"p \foo q", r"cannot read '\\foo'", 2),
         ("p ~ q", "expected an operator before '~'", 2),
         ("p & 2x", "cannot read '2x'", 4),
+        ("p |= q", "premises and conclusion, not one formula", 3),
+        ("p ⊨ q", "premises and conclusion, not one formula", 2),
+        ("p = q", "cannot read '='", 2),
     ],
 )
 def test_a_malformed_formula_is_shown_with_a_caret(text: str, problem: str, place: int) -> None:

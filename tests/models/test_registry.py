@@ -53,7 +53,7 @@ def test_options_that_a_network_lacks_are_refused() -> None:
             if name in supporting:
                 resolve(name).validate_options(options)
             else:
-                with pytest.raises(UserError, match="has no worlds"):
+                with pytest.raises(UserError, match="is for networks with"):
                     resolve(name).validate_options(options)
     for options in (Options(worlds=0), Options(steps=-1), Options(worlds=10**13)):
         with pytest.raises(UserError, match="must be from"):

@@ -66,7 +66,19 @@ def texts(rng: random.Random) -> list[str]:
     nonsense = ["".join(rng.choices(JUNK, k=rng.randint(0, 12))) for _ in range(1500)]
     corners = ["", " ", "p" * 9000 + " q", "9" * 9000, "x" * 500 + " & & " + "y" * 500]
     corners += ["$p \\to q$", "\\(p \\to q\\)", "$$p$$", "\\[p & [q]\\]", "\\(p)", "$"]
-    corners += ["\\mathit{true}", "\\mathit{2x}", "\\mathit{1}", "~" * 3000 + "p", "(" * 3000]
+    corners += [
+        "\\mathit{true}",
+        "\\mathit{2x}",
+        "\\mathit{1}",
+        "\\text{wet}_{1}",
+        "p_{1}'",
+        "1_{2}",
+        "p |= q",
+        "p ∴ q",
+        "=",
+        "~" * 3000 + "p",
+        "(" * 3000,
+    ]
     return [*valid, *spaced, *joined, *changed, *nonsense, *corners]
 
 

@@ -59,6 +59,8 @@ EXPECTED = r"Own must return log-probabilities: floats of shape \(64, 2\), not "
         (lambda output: output.long(), EXPECTED + r"int64 of shape \(64, 2\)"),
         (lambda _: None, EXPECTED + "NoneType"),
         (lambda output: output.tolist(), EXPECTED + "list"),
+        (lambda output: 3 * output, "probabilities of a pair sum to 0.*log_softmax turns logits"),
+        (lambda output: output.exp(), "probabilities of a pair sum to"),
         (lambda output: output * torch.nan, "the loss is nan at step 1: with the initial weights"),
         (lambda output: output.detach(), "its loss does not depend on its weights"),
     ],

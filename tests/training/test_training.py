@@ -471,7 +471,10 @@ def test_the_recipe_of_a_pretrained_network(data: Path, tmp_path: Path) -> None:
             "nowhere is neither a run folder nor a pretrained network",
         ),
         (["evaluate", "RUN", "nowhere.txt"], "nowhere.txt: No such file"),
-        (["evaluate", "RUN", "DATA/test_easy.txt", "--worlds", "3"], "has no worlds"),
+        (
+            ["evaluate", "RUN", "DATA/test_easy.txt", "--worlds", "3"],
+            "worlds is for networks with worlds",
+        ),
         (["predict", "RUN", "nowhere.txt"], "nowhere.txt: No such file"),
         (["train", "nonsense", "--data", "DATA", "--out", "r"], "no network called"),
         (["train", "treenet", "--data", "DATA", "--out", "r", "--set", "size"], "name=value"),
@@ -490,7 +493,10 @@ def test_the_recipe_of_a_pretrained_network(data: Path, tmp_path: Path) -> None:
             ": device mars: ",
         ),
         (["evaluate", "RUN", "DATA/test_easy.txt", "--certify"], "has no worlds"),
-        (["evaluate", "RUN", "DATA/test_easy.txt", "--steps", "3"], "no worlds that move"),
+        (
+            ["evaluate", "RUN", "DATA/test_easy.txt", "--steps", "3"],
+            "steps is for networks with guided worlds",
+        ),
         (["entails", "p", "q", "--model=possibleworldnet", "--worlds", "9" * 12], "enough memory"),
         (["entails", "p", "q", "--model=possibleworldnet", "--worlds", "9" * 20], "must be from 1"),
         (["entails", "p", "q", "--certify"], "--certify is for the answer of a network"),

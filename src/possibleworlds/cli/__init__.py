@@ -41,7 +41,7 @@ def main() -> None:
     except UserError as error:
         fail(str(error))
     except USAGE_ERROR as error:
-        fail(error.format_message())
+        fail(error.format_message().replace(": Value error, ", ": "))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)  # Ctrl-C before there was anything to save
     except ModuleNotFoundError as error:

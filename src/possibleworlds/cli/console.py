@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ from possibleworlds.parallel.engines import EngineName
 
 # User input may contain square brackets, which rich must not read as markup.
 PLAIN: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False, "soft_wrap": True}
-out = Console(width=None if sys.stdout.isatty() else 120, **PLAIN)
+out = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120, **PLAIN)
 err = Console(stderr=True, **PLAIN)
 
 CORES = cores()

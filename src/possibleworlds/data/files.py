@@ -98,7 +98,9 @@ def parse_line(line: str) -> tuple[Pair, Heuristics]:
 def open_lines(path: Path) -> Iterator[IO[bytes]]:
     """Open a data file; raise UserError for a pipe, which may never end."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+        if path.is_dir():
+            raise UserError(f"{path} is a folder; give one of its files")
+        if not stat.S_ISREG(path.stat().st_mode):
             raise UserError(f"{path}: not a file; standard input is written -")
         with path.open("rb") as file:
             yield file
@@ -168,6 +170,8 @@ def write(path: Path, rows: Iterable[tuple[str, str, int]]) -> None:
 
 def fingerprint(folder: Path) -> dict[str, str]:
     """Compute the SHA-256 of the training and validation files, by name."""
+    if folder.is_file():
+        raise UserError(f"{folder} is a file; give a folder with {' and '.join(TRAINING_FILES)}")
     return {name: sha256(folder / name) for name in TRAINING_FILES}
 
 

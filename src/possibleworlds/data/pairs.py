@@ -32,6 +32,9 @@ class Pair(NamedTuple):
     def __str__(self) -> str:
         return f"{self.premise} {'⊨' if self.label else '⊭'} {self.conclusion}"
 
+    def __repr__(self) -> str:
+        return f"<Pair: {self}>"
+
     @property
     def premise(self) -> Formula:
         """A as a formula."""
@@ -53,7 +56,7 @@ class Pairs(Sequence[Pair]):
     >>> pairs.left.tolist(), pairs.right.tolist(), pairs.offsets.tolist()
     ([0, 1], [1, 0], [0, 3, 4])
     >>> pairs[1]
-    Pair(a='q', b='pq&', label=False)
+    <Pair: q ⊭ p ∧ q>
 
     Slices, lists of numbers, and arrays of numbers or booleans select several pairs:
 

@@ -14,6 +14,7 @@ from possibleworlds.logic.entailment import entails
 from possibleworlds.logic.formula import Formula, conjunction, variables_of
 from possibleworlds.logic.syntax import PREMISE_SEPARATOR, TURNSTILE, parse, parse_sequent
 
+HEADERS = {(a, b) for a in ("premise", "premises") for b in ("conclusion", "hypothesis")}
 LABELS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 
 
@@ -38,6 +39,8 @@ def parse_user_line(line: str) -> tuple[Formula, Formula, bool | None]:
         premises, conclusion = parse_sequent(text)
         return conjunction(premises), conclusion, None
     a, b, *rest = PREMISE_SEPARATOR.split(text)
+    if (a.strip().lower(), b.strip().lower()) in HEADERS:
+        raise UserError(f"{quoted(text)} is a header; leave it out")
     label = rest[0].strip().lower() if rest else None
     if label is not None and label not in LABELS:
         raise UserError(f"a label is 1 or 0, yes or no, not {quoted(rest[0].strip())}")

@@ -39,12 +39,14 @@ MEANING |= {word: MEANING[word.lower()] for word in WORDS}
 SIGNS = sorted((s for s in MEANING if not re.search("[A-Za-z0-9]", s)), key=len, reverse=True)
 TOKEN = re.compile(
     r"(?P<space>(?:\s|\\(?:left|right)(?![A-Za-z])|\\[ ,;()\[\]]|\$)+)"
-    r"|\\mathit\{(?P<long>(?:[^\W_]|\\_)+)\}(?P<primes>'*)"
+    r"|(?P<latex>(?:\\(?:math(?:it|rm|sf|tt|bf)|text(?:it|rm|sf|tt|bf)?)\{(?:[^\W_]|\\?_)+\}"
+    r"|[^\W\d]\w*_\{\w+\})'*)"
     rf"|(?P<sign>{'|'.join(map(re.escape, SIGNS))}|\\[A-Za-z]+|\d\w*)"
     r"|(?P<word>[^\W\d]\w*'*)"
     r"|(?P<bad>.)",
     re.DOTALL,
 )
+LATEX_MARKUP = re.compile(r"\\[a-z]*|[{}]")
 BINDING = {IFF: 1, IMPLIES: 2, CONVERSE: 2, OR: 3, XOR: 4, AND: 5, NOT: 6}
 RIGHT_ASSOCIATIVE = (IMPLIES, IFF)
 SHOWN_AROUND_ERROR = 30
@@ -74,8 +76,8 @@ def tokens(text: str) -> Iterator[tuple[str, int]]:
         kind, token, place = match.lastgroup, match.group(), match.start()
         if kind == "space":
             continue
-        if kind == "primes":
-            name = match["long"].replace("\\_", "_") + match["primes"]
+        if kind == "latex":
+            name = LATEX_MARKUP.sub("", token)
             if not NAME.fullmatch(name):  # \mathit{1} must not pass for the constant 1
                 raise FormulaError(f"not the name of a variable: {quoted(name)}", text, place)
             yield name, place
@@ -84,6 +86,8 @@ def tokens(text: str) -> Iterator[tuple[str, int]]:
         elif kind == "word":
             yield token, place
         else:
+            if TURNSTILE.match(text, place - (text[place - 1 : place] == "|")):
+                raise FormulaError("premises and conclusion, not one formula", text, place)
             raise FormulaError(f"cannot read {quoted(token)}", text, place)
 
 

@@ -95,12 +95,12 @@ class Model(nn.Module, ABC):
     def validate_options(cls, options: Options) -> None:
         """Raise UserError if the network cannot be evaluated with these options."""
         for name, supported, what, minimum in (
-            ("worlds", cls.has_worlds, "worlds", 1),
-            ("steps", cls.has_steps, "worlds that move", 0),
-            ("budget", cls.has_steps, "worlds that move", 1),
+            ("worlds", cls.has_worlds, "networks with worlds", 1),
+            ("steps", cls.has_steps, "networks with guided worlds", 0),
+            ("budget", cls.has_steps, "networks with guided worlds", 1),
         ):
             if (value := getattr(options, name)) is None:
                 continue
             if not supported:
-                raise UserError(f"{cls.__name__} has no {what}")
+                raise UserError(f"{name} is for {what}, not for {cls.__name__}")
             check_argument(name, value, Annotated[int, Range(minimum, MAX_SEARCH)])

@@ -1,12 +1,11 @@
 // What a user typed as an argument: its premises and conclusion, what is wrong with it, its words.
 
 import { listed, number } from "./dom.js";
-import { FormulaError, parse, toText, variablesOf } from "./syntax.js";
+import { FormulaError, parse, toText, TURNSTILE, variablesOf } from "./syntax.js";
 import { assignmentOf, DECIDED_VARIABLES, evaluate } from "./truth.js";
 
 const MAX_CHARACTERS = 20_000;
 const MAX_SYMBOLS = 3_000;
-const TURNSTILE = /\|\/?=|\|-|[⊨⊭⊢⊬∴]|(?:\\not\s*)?\\(?:models|n?vDash|n?vdash|therefore)(?![A-Za-z])/;
 const SEPARATOR = /\\[ ,;]|[,;\n]/g; // those after a backslash are LaTeX's spaces
 
 // "p, p -> q |= q" as premises and conclusion; null where there is no turnstile.

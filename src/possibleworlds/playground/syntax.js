@@ -36,15 +36,15 @@ const WORD = "[\\p{L}\\p{N}_]";
 const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\p{Z}]";
 const TOKEN = new RegExp(
   `(?<space>(?:${SPACE}|\\\\(?:left|right)(?![A-Za-z])|\\\\[ ,;()\\[\\]]|\\$)+)` +
-    `|\\\\mathit\\{(?<long>(?:[\\p{L}\\p{N}]|\\\\_)+)\\}(?<primes>'*)` +
+    "|(?<latex>(?:\\\\(?:math(?:it|rm|sf|tt|bf)|text(?:it|rm|sf|tt|bf)?)\\{(?:[\\p{L}\\p{N}]|\\\\?_)+\\}" +
+    `|[\\p{L}\\p{Nl}\\p{No}_]${WORD}*_\\{${WORD}+\\})'*)` +
     `|(?<sign>${SIGNS.join("|")}|\\\\[A-Za-z]+|\\p{Nd}${WORD}*)` +
     `|(?<word>[\\p{L}\\p{Nl}\\p{No}_]${WORD}*'*)` +
     "|(?<bad>.)",
   "gsu",
 );
-// Only \\mathit{...} lets other names through.
-const RESERVED = WORDS.join("|");
-const NAME = new RegExp(`^(?!(?:${RESERVED})$)[\\p{L}\\p{Nl}\\p{No}_]${WORD}*'*$`, "u");
+export const TURNSTILE = /\|\/?=|\|-|[⊨⊭⊢⊬∴]|(?:\\not\s*)?\\(?:models|n?vDash|n?vdash|therefore)(?![A-Za-z])/;
+const NAME = new RegExp(`^(?!(?:${WORDS.join("|")})$)[\\p{L}\\p{Nl}\\p{No}_]${WORD}*'*$`, "u");
 const BINDING = { __proto__: null, "=": 1, ">": 2, "<": 2, "|": 3, "^": 4, "&": 5, "~": 6 };
 const RIGHT_ASSOCIATIVE = new Set([">", "="]);
 const SHOWN_AROUND_ERROR = 30;
@@ -90,16 +90,18 @@ export class FormulaError extends Error {
 
 function* tokens(text) {
   for (const match of text.matchAll(TOKEN)) {
-    const { space, long, primes, word } = match.groups;
+    const { space, latex, word } = match.groups;
     const [token] = match;
     const place = match.index;
     if (space !== undefined) continue;
-    if (long !== undefined) {
-      const name = long.replaceAll("\\_", "_") + primes;
+    if (latex !== undefined) {
+      const name = token.replace(/\\[a-z]*|[{}]/g, "");
       if (!NAME.test(name)) throw new FormulaError(`not the name of a variable: ${quoted(name)}`, text, place);
       yield [name, place];
     } else if (MEANING.has(token)) yield [MEANING.get(token), place];
     else if (word !== undefined) yield [token, place];
+    else if (TURNSTILE.exec(text.slice(place - (text[place - 1] === "|")))?.index === 0)
+      throw new FormulaError("premises and conclusion, not one formula", text, place);
     else throw new FormulaError(`cannot read ${quoted(token)}`, text, place);
   }
 }

@@ -1,6 +1,6 @@
 """How to repeat every number of a report: the commands that made the runs and the data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from shlex import join
 from typing import Any
 
@@ -38,13 +38,22 @@ def recipe(run: Run, material: Material) -> dict[str, Any]:
 
 
 def train_command(run: Run, material: Material) -> str:
-    """Write the command that repeats the training of a run."""
+    """Write the command that repeats the training of a run, or those of one that was extended."""
     folder = material.folder_of(run.data)
     data = str(folder.path) if folder else "DATA"
-    command = ["possibleworlds", "train", run.record.model, "--data", data, "--out", "RUN"]
-    for name, value in changed_settings(run).items():
-        command += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
-    return join([*command, "--seed", str(run.record.seed)])
+    train = ["possibleworlds", "train", run.record.model, "--data", data, "--out", "RUN"]
+    earlier = run.record.extended_from or []
+    first, *later = [*earlier, {name: run.settings[name] for name in (earlier or [{}])[-1]}]
+    settings = {**changed_settings(run), **first}
+    commands = [[*train, *set_options(settings), "--seed", str(run.record.seed)]]
+    commands += [[*train, *set_options(length), "--resume"] for length in later]
+    return " && ".join(map(join, commands))
+
+
+def set_options(settings: Mapping[str, Any]) -> list[str]:
+    """List the options that change settings."""
+    values = {n: str(v).lower() if isinstance(v, bool) else v for n, v in settings.items()}
+    return [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
 
 
 def changed_settings(run: Run) -> dict[str, Any]:
@@ -61,7 +70,13 @@ def changed_settings(run: Run) -> dict[str, Any]:
 def evaluate_commands(run: Run, folders: Sequence[DataFolder]) -> list[str]:
     """Write the commands that repeat the evaluations of a run, one for each number of worlds."""
     return [
-        join(["possibleworlds", "evaluate", "RUN", *files, *(["--worlds", str(n)] if n else [])])
+        join(
+            [
+                *("possibleworlds", "evaluate", "RUN", *files),
+                *(["--worlds", str(n)] if n else []),
+                *(["--trust"] if run.is_unregistered else []),
+            ]
+        )
         for n, files in sorted(evaluated_files(run, folders).items())
     ]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import possibleworlds
+from possibleworlds.data.splits import MANIFEST
 from possibleworlds.data.statistics import FileStatistics, as_json
 from possibleworlds.errors import UserError
 from possibleworlds.paper import WORLDS
@@ -51,6 +52,8 @@ def pending_evaluations(material: Material) -> list[EvaluationTask]:
 
 def write_report(request: ReportRequest, out: Path, log: Callable[[str], None]) -> Path:
     """Write report.html, report.md, report.json and the figures; return the path of the page."""
+    if (out / MANIFEST).exists():
+        raise UserError(f"{out} holds a data set; choose another folder for the report")
     material = Material(request)
     for folder in material.folders:
         log(f"reading {folder.path}")

@@ -87,7 +87,10 @@ class Run:
     def identity(self, without: str = "") -> str:
         """Serialise all that determines the result except the seed, and without one setting."""
         settings = {name: value for name, value in self.settings.items() if name != without}
-        return json.dumps([self.record.model, settings, self.record.data], sort_keys=True)
+        record = self.record
+        return json.dumps(
+            [record.model, settings, record.data, record.extended_from], sort_keys=True
+        )
 
 
 class RunGroup:

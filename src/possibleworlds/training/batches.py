@@ -1,6 +1,7 @@
 """Data sets in batches; the rows of a 4-tuple stay together and share a symbol permutation."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +19,8 @@ from possibleworlds.models.trees.forest import Device, Forest
 EVALUATION_SEED = 0
 MAX_LENGTH = 20_000
 """The most symbols of a formula; trees are evaluated level by level, and deep ones are slow."""
+MAX_ERROR_OF_SUM = 0.01
+"""How far from 1 the sum of two probabilities may be, in any precision."""
 NODES_AT_ONCE = 4000
 """Nodes per batch in evaluation, which bounds its memory."""
 
@@ -117,4 +120,18 @@ def row_log_probabilities(
     if n_nan := np.isnan(log_probs).any(1).sum():
         name = type(model).__name__
         raise UserError(f"{name} returned NaN for {n_nan:,} of {len(data):,} pairs")
+    check_normalised(model, log_probs)
     return log_probs
+
+
+def check_normalised(model: Model, log_probs: NDArray[np.floating[Any]]) -> None:
+    """Raise UserError unless the probabilities of each row sum to 1, as those of logits do not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.exp(log_probs).sum(1)
+    wrong = sums[np.abs(sums - 1) > MAX_ERROR_OF_SUM]
+    if len(wrong):
+        problem = f"the probabilities of a pair sum to {wrong[0]:.4g}"
+        remedy = "log_softmax turns logits into log-probabilities"
+        raise UserError(
+            f"{type(model).__name__} must return log-probabilities: {problem}; {remedy}"
+        )

@@ -106,6 +106,8 @@ class RunRecord:
     state: str | None = None
     """The file with the training state; None before the first checkpoint and for shipped runs."""
     metrics: Metrics | None = None
+    extended_from: list[dict[str, Positive]] | None = None
+    """The lengths, epochs or minutes, at which the run was finished before it was extended."""
     accuracy: dict[str, dict[str, Fraction]] | None = None
     """Measured after training, by data folder and split; only for pretrained networks."""
 

@@ -22,7 +22,7 @@ class Bin:
     accuracy: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The accuracy of a network on a data set."""
 
@@ -62,8 +62,9 @@ class Evaluation:
         """Read the output of `to_json`; raise UserError with the place if it is not valid."""
         return from_json(value, cls, where)
 
-    def _repr_html_(self) -> str:
-        """Show a table in notebooks."""
+    @property
+    def cells(self) -> dict[str, str]:
+        """The main figures, as text."""
         low, high = self.interval
         cells = {
             "rows": f"{self.rows:,}",
@@ -72,7 +73,14 @@ class Evaluation:
         }
         if self.all_four is not None:
             cells["all four right"] = f"{self.all_four:.2%}"
-        return html_table([cells])
+        return cells
+
+    def __repr__(self) -> str:
+        return f"<Evaluation: {', '.join(f'{name} {text}' for name, text in self.cells.items())}>"
+
+    def _repr_html_(self) -> str:
+        """Show a table in notebooks."""
+        return html_table([self.cells])
 
 
 def interval(correct: int, rows: int) -> tuple[float, float]:

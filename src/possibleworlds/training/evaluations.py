@@ -139,9 +139,12 @@ def store(task: EvaluationTask, evaluation: dict[str, Any]) -> None:
         write_json(task.run / EVALUATION, stored)
 
 
-def evaluate_into(run: Path, files: Sequence[Path], worlds: int | None = None) -> Evaluations:
+def evaluate_into(
+    run: str | Path, files: Sequence[str | Path], worlds: int | None = None
+) -> Evaluations:
     """Run and store the missing evaluations of a run, and return all of them."""
-    for task in pending_tasks(run, files, worlds):
+    run = Path(run)
+    for task in pending_tasks(run, [Path(file) for file in files], worlds):
         store(task, evaluate_task(task))
     return read_evaluations(run)
 

@@ -16,7 +16,12 @@ from possibleworlds.models import Batch, Model
 from possibleworlds.models.base import Options
 from possibleworlds.records import from_json
 from possibleworlds.training import checkpoint
-from possibleworlds.training.batches import Dataset, check_log_probs, row_log_probabilities
+from possibleworlds.training.batches import (
+    Dataset,
+    check_log_probs,
+    check_normalised,
+    row_log_probabilities,
+)
 from possibleworlds.training.checkpoint import (
     Count,
     Fraction,
@@ -209,6 +214,8 @@ class Trainer:
             rate *= (1 + math.cos(math.pi * self.fraction_done)) / 2
         output = self.model.log_probs(batch, Options(progress=self.fraction_done))
         log_probs = check_log_probs(self.model, output, len(labels))
+        if not progress.steps_summed:
+            check_normalised(self.model, log_probs.detach().double().cpu().numpy())
         loss = self.model.loss(log_probs, labels)
         check_loss(self.model, loss)
         self.adam.gradient.zero_()

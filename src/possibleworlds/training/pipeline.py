@@ -354,8 +354,15 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
     }
     for name in job.settings.keys() - extended.keys():
         if stored.get(name) != requested[name]:
-            raise UserError(f"{folder} was started with {name}={stored.get(name)}")
-    return replace(record, training={**record.training, **extended})
+            problem = f"{folder} has {name}={stored.get(name)}"
+            if name in ("epochs", "minutes"):
+                problem += "; only a finished run can be extended, and none made shorter"
+            raise UserError(problem)
+    if not extended:
+        return record
+    earlier = [*(record.extended_from or []), {name: stored[name] for name in extended}]
+    training = {**record.training, **extended}
+    return replace(record, training=training, extended_from=earlier)
 
 
 def run_to_end(
