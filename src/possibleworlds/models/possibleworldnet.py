@@ -109,15 +109,14 @@ class PossibleWorldNet(Model):
         """Return how many worlds a search in rounds draws at a time."""
         return max(1, self.n_worlds(options) // 4)
 
-    def draw_worlds(self, *shape: int, first_world: int = 0) -> Tensor:
-        """Draw worlds uniformly from [-1, 1]^k, (*shape, k)."""
+    def draw_worlds(self, rows: int, n: int, first_world: int = 0) -> Tensor:
+        """Draw n worlds per row uniformly from [-1, 1]^k, after the first ones, (rows, n, k)."""
         generator = None
         if self.settings.fixed_worlds:
-            seed = self.settings.world_seed + first_world
-            generator = torch.Generator().manual_seed(seed)
+            generator = torch.Generator().manual_seed(self.settings.world_seed)
         # Drawn on the CPU, so that they are the same on every device.
-        worlds = torch.rand(*shape, self.settings.world_size, generator=generator)
-        return (2 * worlds - 1).to(self.f.weight)
+        worlds = torch.rand(rows, first_world + n, self.settings.world_size, generator=generator)
+        return (2 * worlds[:, first_world:] - 1).to(self.f.weight)
 
     def round_worlds(self, worlds: Tensor) -> Tensor:
         """Round each world to the nearest corner of [-1, 1]^k, if worlds are binary."""

@@ -95,7 +95,10 @@ def certify(
     progress: Callable[[int], None] = lambda _: None,
     options: Options = DEFAULT_OPTIONS,
 ) -> list[Assignment | None]:
-    """Search for a checked countermodel of each row; None where none was found."""
+    """Search for a checked countermodel of each row; None where none was found.
+
+    The first worlds are those of the network's own decision.
+    """
     network = with_worlds(model).eval()
     countermodels: list[Assignment | None] = [None] * len(data)
     limit = PATIENCE * network.n_worlds(options)
@@ -107,7 +110,7 @@ def certify(
         part = replace(options, worlds=min(part_size, limit - start), first_world=start)
         for rows, batch in data.in_order_of_size(open_rows):
             with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed + start)
+                torch.manual_seed(seed)
                 assignments = network.assignments(network.imagine(batch, part).worlds)
             # Worlds that all pairs share are converted only once.
             for row, worlds in zip(
