@@ -63,17 +63,17 @@ int main(int argc, char **argv) {
     const size_t w4 = N_VARIABLES * k * d, w1 = N_SLOTS * d * d, b1 = N_OPERATORS * d;
     p.worlds = numbers(n_worlds);
     p.w4 = numbers(w4), p.w1 = numbers(w1), p.b1 = numbers(b1), p.wf = numbers(2 * d);
-    p.of_scores = numbers(n_scores);
-    p.scores = zeros(n_scores), p.of_worlds = zeros(n_worlds);
-    p.of_w4 = zeros(w4), p.of_w1 = zeros(w1), p.of_b1 = zeros(b1), p.of_wf = zeros(2 * d);
+    p.grad_scores = numbers(n_scores);
+    p.scores = zeros(n_scores), p.grad_worlds = zeros(n_worlds);
+    p.grad_w4 = zeros(w4), p.grad_w1 = zeros(w1), p.grad_b1 = zeros(b1), p.grad_wf = zeros(2 * d);
     p.scratch = zeros(engine_narrow.scratch_size(&p));
     p.last_block = header->n_domains * n_blocks(p.n);
     engine_narrow.run(&p);
     print(p.scores, n_scores);
-    print(p.of_worlds, n_worlds);
-    print(p.of_w4, w4);
-    print(p.of_w1, w1);
-    print(p.of_b1, b1);
-    print(p.of_wf, 2 * d);
+    print(p.grad_worlds, n_worlds);
+    print(p.grad_w4, w4);
+    print(p.grad_w1, w1);
+    print(p.grad_b1, b1);
+    print(p.grad_wf, 2 * d);
     return 0;
 }

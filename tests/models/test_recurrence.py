@@ -125,9 +125,12 @@ def test_memory_is_used_again() -> None:
         ({"hidden": np.zeros(47, np.float32)}, "hidden has"),
         ({"last": np.zeros(31, np.float32)}, "last has"),
         ({"scratch": np.zeros(1087, np.float32)}, "scratch has"),
-        ({"of_last": np.zeros(31, np.float32)}, "of_last has"),
-        ({"of_last": np.zeros(32, np.float32), "of_w": np.zeros(9, np.float32)}, "of_w has"),
-        ({"of_last": np.zeros(32, np.float32), "of_table": b"12345678"}, "not writable|of_table"),
+        ({"grad_last": np.zeros(31, np.float32)}, "grad_last has"),
+        ({"grad_last": np.zeros(32, np.float32), "grad_w": np.zeros(9, np.float32)}, "grad_w has"),
+        (
+            {"grad_last": np.zeros(32, np.float32), "grad_table": b"12345678"},
+            "not writable|grad_table",
+        ),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], problem: str) -> None:
@@ -138,9 +141,9 @@ def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], problem: str
         "symbols": np.array([0, 1, 4], np.uint8),
         **{name: torch.zeros(n).numpy() for name, n in numbers.items()},
         "scratch": torch.zeros(1088).numpy(),
-        "of_last": None,
-        "of_table": torch.zeros(320).numpy(),
-        "of_w": torch.zeros(1024).numpy(),
+        "grad_last": None,
+        "grad_table": torch.zeros(320).numpy(),
+        "grad_w": torch.zeros(1024).numpy(),
     }
     assert kernel is not None
     kernel.lstm(0, *arrays.values())

@@ -160,9 +160,9 @@ def test_treenet_backward_may_run_twice() -> None:
         ({"cells": numbers(447)}, "cells has"),
         ({"scratch": numbers(8735)}, "scratch has"),
         ({"scratch": numbers(8740)[1:]}, "whole vector"),
-        ({"of_hidden": numbers(447)}, "of_hidden has"),
-        ({"of_hidden": numbers(448), "of_cells": numbers(447)}, "of_cells has"),
-        ({"of_hidden": numbers(448), "of_cells": b"1"}, "not writable|of_cells"),
+        ({"grad_hidden": numbers(447)}, "grad_hidden has"),
+        ({"grad_hidden": numbers(448), "grad_cells": numbers(447)}, "grad_cells has"),
+        ({"grad_hidden": numbers(448), "grad_cells": b"1"}, "not writable|grad_cells"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], problem: str) -> None:
@@ -178,8 +178,8 @@ def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], problem: str
         "hidden": numbers(448),
         "cells": numbers(448),
         "scratch": numbers(8736),
-        "of_hidden": None,
-        "of_cells": None,
+        "grad_hidden": None,
+        "grad_cells": None,
     }
     assert kernel is not None
     kernel.treelstm(0, *arrays.values())
@@ -204,10 +204,10 @@ def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], problem: str
         ({"vectors": numbers(447)}, "vectors has"),
         ({"scratch": numbers(4799)}, "scratch has"),
         ({"scratch": numbers(4804)[1:]}, "whole vector"),
-        ({"of_vectors": numbers(447)}, "of_vectors has"),
-        ({"of_vectors": numbers(448), "of_w13": numbers(3583)}, "of_w13 has"),
-        ({"of_vectors": numbers(448), "of_b13": numbers(127)}, "of_b13 has"),
-        ({"of_vectors": numbers(448), "of_w2": numbers(1023)}, "of_w2 has"),
+        ({"grad_vectors": numbers(447)}, "grad_vectors has"),
+        ({"grad_vectors": numbers(448), "grad_w13": numbers(3583)}, "grad_w13 has"),
+        ({"grad_vectors": numbers(448), "grad_b13": numbers(127)}, "grad_b13 has"),
+        ({"grad_vectors": numbers(448), "grad_w2": numbers(1023)}, "grad_w2 has"),
     ],
 )
 def test_arrays_that_do_not_fit_a_treenet_are_refused(change: dict[str, Any], problem: str) -> None:
@@ -224,8 +224,8 @@ def test_arrays_that_do_not_fit_a_treenet_are_refused(change: dict[str, Any], pr
         "vectors": numbers(448),
         "scratch": numbers(4800),
     }
-    no_pass = {"of_vectors": None}
-    gradients = {"of_w13": numbers(3584), "of_b13": numbers(128), "of_w2": numbers(1024)}
+    no_pass = {"grad_vectors": None}
+    gradients = {"grad_w13": numbers(3584), "grad_b13": numbers(128), "grad_w2": numbers(1024)}
     assert kernel is not None
     kernel.treenet(0, *arrays.values(), None, None, None, None)
     with pytest.raises((ValueError, BufferError), match=problem):

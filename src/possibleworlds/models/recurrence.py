@@ -54,7 +54,7 @@ class _Call:
         self.memory: Tensor | None = workspace.take(size, self.table)
 
     def run(self, *tensors: Tensor | None) -> None:
-        """Run a pass; the tensors are last, of_last, of_table and of_w."""
+        """Run a pass; the tensors are last, grad_last, grad_table and grad_w."""
         if self.memory is None:
             raise RuntimeError("the LSTM's backward pass releases its memory, so it runs only once")
         size = self.rows * self.d
@@ -86,12 +86,12 @@ class _Lstm(torch.autograd.Function):
         return ctx.call.forward()
 
     @staticmethod
-    def backward(ctx: Any, of_last: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad_last: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         call: _Call = ctx.call
-        of_table, of_w = torch.zeros_like(call.table), torch.zeros_like(call.w)
-        call.run(None, of_last.contiguous(), of_table, of_w)
+        grad_table, grad_w = torch.zeros_like(call.table), torch.zeros_like(call.w)
+        call.run(None, grad_last.contiguous(), grad_table, grad_w)
         call.release()
-        return None, None, of_table, of_w
+        return None, None, grad_table, grad_w
 
 
 def _native_states(steps: TimeMajor, workspace: Workspace, table: Tensor, w: Tensor) -> Tensor:

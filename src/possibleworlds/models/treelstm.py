@@ -134,17 +134,17 @@ class _Encode(torch.autograd.Function):
         return h.index_select(0, order.roots)
 
     @staticmethod
-    def backward(ctx: Any, of_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         order: Calls = ctx.order
         x, old, gates, tanh_c, w_not, w_binary = ctx.saved
-        n, d = order.n_inner, of_roots.shape[1]
-        of_leaf_h, of_leaf_c = of_roots.new_zeros(2, N_VARIABLES, d)
+        n, d = order.n_inner, grad_roots.shape[1]
+        grad_leaf_h, grad_leaf_c = grad_roots.new_zeros(2, N_VARIABLES, d)
         with torch.inference_mode():
             # Rows are arguments and roots: the gradient of a node is in the row where it is used.
-            of_h, of_c = of_roots.new_empty(2, 2 * n + len(of_roots), d)
-            of_h[2 * n :], of_c[2 * n :] = of_roots, 0.0
-            of_x = of_h[: 2 * n].view(n, 2 * d)
-            of_gates = torch.empty_like(gates)
+            grad_h, grad_c = grad_roots.new_empty(2, 2 * n + len(grad_roots), d)
+            grad_h[2 * n :], grad_c[2 * n :] = grad_roots, 0.0
+            grad_x = grad_h[: 2 * n].view(n, 2 * d)
+            grad_gates = torch.empty_like(gates)
             # The input of a gate changes c, or h in the case of o.
             u, i, o, forget = gates.split([d, d, d, 2 * d], 1)
             slopes = torch.addcmul(gates, gates, gates, value=-1)  # of sigmoids
@@ -155,29 +155,29 @@ class _Encode(torch.autograd.Function):
                 slope.mul_(factor)
             through_tanh = torch.addcmul(o, o * tanh_c, tanh_c, value=-1)
             w_of = (w_not.t(), *w_binary.transpose(1, 2).unbind())
-            of_x_of = order.groups(of_x, d)
-            of_gates_of = order.groups(of_gates, 4 * d)
+            grad_x_of = order.groups(grad_x, d)
+            grad_gates_of = order.groups(grad_gates, 4 * d)
             levels = zip(
                 order.levels,
                 through_tanh.split(order.level_sizes),
                 slopes.view(n, 5, d).split(order.level_sizes),
-                of_gates.view(n, 5, d).split(order.level_sizes),
+                grad_gates.view(n, 5, d).split(order.level_sizes),
                 forget.view(n, 2, d).split(order.level_sizes),
-                of_c[: 2 * n].view(n, 2, d).split(order.level_sizes),
+                grad_c[: 2 * n].view(n, 2, d).split(order.level_sizes),
                 strict=True,
             )
-            for level, through, slope, of_gate, kept, of_old in reversed(list(levels)):
-                g = of_h.index_select(0, level.uses)
-                of_new = of_c.index_select(0, level.uses).addcmul_(g, through)
-                torch.mul(slope, of_new[:, None], out=of_gate)
-                torch.mul(slope[:, 2], g, out=of_gate[:, 2])
-                torch.mul(kept, of_new[:, None], out=of_old)
+            for level, through, slope, grad_gate, kept, grad_old in reversed(list(levels)):
+                g = grad_h.index_select(0, level.uses)
+                grad_new = grad_c.index_select(0, level.uses).addcmul_(g, through)
+                torch.mul(slope, grad_new[:, None], out=grad_gate)
+                torch.mul(slope[:, 2], g, out=grad_gate[:, 2])
+                torch.mul(kept, grad_new[:, None], out=grad_old)
                 for op, k in level.groups:
-                    torch.mm(of_gates_of[k], w_of[op], out=of_x_of[k])
-            of_leaf_h.index_add_(0, order.leaves, of_h.index_select(0, order.leaf_uses))
-            of_leaf_c.index_add_(0, order.leaves, of_c.index_select(0, order.leaf_uses))
-        of_weights = _gradients_of_weights(order, x.view(n, 2 * d), of_gates, w_not, w_binary)
-        return None, of_leaf_h, of_leaf_c, *of_weights
+                    torch.mm(grad_gates_of[k], w_of[op], out=grad_x_of[k])
+            grad_leaf_h.index_add_(0, order.leaves, grad_h.index_select(0, order.leaf_uses))
+            grad_leaf_c.index_add_(0, order.leaves, grad_c.index_select(0, order.leaf_uses))
+        grad_weights = _gradients_of_weights(order, x.view(n, 2 * d), grad_gates, w_not, w_binary)
+        return None, grad_leaf_h, grad_leaf_c, *grad_weights
 
 
 class _NativeEncode(torch.autograd.Function):
@@ -203,38 +203,38 @@ class _NativeEncode(torch.autograd.Function):
         return h.index_select(0, order.roots)
 
     @staticmethod
-    def backward(ctx: Any, of_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         order: Calls = ctx.order
         if ctx.inputs is None:
             raise RuntimeError("the TreeLSTM's backward pass replaces its gates: it runs only once")
-        _, w_not, w_binary, _, x, of_gates, h, _, _ = ctx.inputs
-        of_h, of_c = h.new_zeros(2, *h.shape)
-        of_h.index_add_(0, order.roots, of_roots)
-        _run_kernel(ctx, of_h, of_c)
+        _, w_not, w_binary, _, x, grad_gates, h, _, _ = ctx.inputs
+        grad_h, grad_c = h.new_zeros(2, *h.shape)
+        grad_h.index_add_(0, order.roots, grad_roots)
+        _run_kernel(ctx, grad_h, grad_c)
         ctx.inputs = None
-        of_weights = _gradients_of_weights(order, x, of_gates, w_not, w_binary)
-        return None, of_h[:N_VARIABLES], of_c[:N_VARIABLES], *of_weights
+        grad_weights = _gradients_of_weights(order, x, grad_gates, w_not, w_binary)
+        return None, grad_h[:N_VARIABLES], grad_c[:N_VARIABLES], *grad_weights
 
 
-def _run_kernel(ctx: Any, of_h: Tensor | None = None, of_c: Tensor | None = None) -> None:
+def _run_kernel(ctx: Any, grad_h: Tensor | None = None, grad_c: Tensor | None = None) -> None:
     """Run a pass; gates are replaced by their gradients where those of h are given."""
-    arrays = (None if t is None else t.numpy() for t in (*ctx.inputs, of_h, of_c))
+    arrays = (None if t is None else t.numpy() for t in (*ctx.inputs, grad_h, grad_c))
     native.treelstm(ctx.inputs[1].shape[0], ctx.order.operator_groups, *arrays)
 
 
 def _gradients_of_weights(
-    order: Calls, x: Tensor, of_gates: Tensor, w_not: Tensor, w_binary: Tensor
+    order: Calls, x: Tensor, grad_gates: Tensor, w_not: Tensor, w_binary: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of w_not, w_binary and the biases."""
-    of_w_not, of_w_binary = torch.empty_like(w_not), torch.empty_like(w_binary)
-    of_biases = of_gates.new_zeros(N_OPERATORS, of_gates.shape[1])
-    of_biases.index_add_(0, order.operator, of_gates)
-    for x_of_op, of_gates_of_op, of_w in zip(
+    grad_w_not, grad_w_binary = torch.empty_like(w_not), torch.empty_like(w_binary)
+    grad_biases = grad_gates.new_zeros(N_OPERATORS, grad_gates.shape[1])
+    grad_biases.index_add_(0, order.operator, grad_gates)
+    for x_of_op, grad_gates_of_op, grad_w in zip(
         order.of_operators(x),
-        order.of_operators(of_gates),
-        (of_w_not, *of_w_binary.unbind()),
+        order.of_operators(grad_gates),
+        (grad_w_not, *grad_w_binary.unbind()),
         strict=True,
     ):
-        rows, columns = of_w.shape
-        torch.mm(x_of_op[:, :rows].t(), of_gates_of_op[:, :columns], out=of_w)
-    return of_w_not, of_w_binary, of_biases
+        rows, columns = grad_w.shape
+        torch.mm(x_of_op[:, :rows].t(), grad_gates_of_op[:, :columns], out=grad_w)
+    return grad_w_not, grad_w_binary, grad_biases

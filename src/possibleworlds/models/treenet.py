@@ -136,55 +136,56 @@ class _Encode(torch.autograd.Function):
         return vectors.index_select(0, order.roots).mul_(scale)
 
     @staticmethod
-    def backward(ctx: Any, of_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         order: Calls = ctx.order
         units, x, hidden, norms, w13, w2 = ctx.saved
-        d = of_roots.shape[1]
-        of_embedding = of_roots.new_zeros(N_VARIABLES, d)
-        of_b13 = of_roots.new_zeros(N_OPERATORS, 2 * d)
-        of_w13, of_w2 = torch.empty_like(w13), torch.empty_like(w2)
+        d = grad_roots.shape[1]
+        grad_embedding = grad_roots.new_zeros(N_VARIABLES, d)
+        grad_b13 = grad_roots.new_zeros(N_OPERATORS, 2 * d)
+        grad_w13, grad_w2 = torch.empty_like(w13), torch.empty_like(w2)
         with torch.inference_mode():
             n = order.n_inner
             # Rows are arguments and roots: the gradient of a node is in the row where it is used.
-            of_uses = of_roots.new_empty(2 * n + len(of_roots), d)
-            torch.mul(of_roots, ctx.scale, out=of_uses[2 * n :])
-            of_x = of_uses[: 2 * n].view(n, 2 * d)
-            of_sums = torch.empty_like(of_x)
-            of_linear, of_hidden = of_sums.split(d, 1)
+            grad_uses = grad_roots.new_empty(2 * n + len(grad_roots), d)
+            torch.mul(grad_roots, ctx.scale, out=grad_uses[2 * n :])
+            grad_x = grad_uses[: 2 * n].view(n, 2 * d)
+            grad_sums = torch.empty_like(grad_x)
+            grad_linear, grad_hidden = grad_sums.split(d, 1)
             slopes = torch.addcmul(hidden, hidden, hidden, value=-1)  # of the sigmoid
             w13_of, w2_of = [w.t() for w in by_operator(w13)], w2.transpose(1, 2).unbind()
-            of_x_of, of_sums_of = order.groups(of_x, d), of_sums.split(order.rows.sizes)
-            of_linear_of, of_hidden_of = (
-                of_linear.split(order.rows.sizes),
-                of_hidden.split(order.rows.sizes),
+            grad_x_of, grad_sums_of = order.groups(grad_x, d), grad_sums.split(order.rows.sizes)
+            grad_linear_of, grad_hidden_of = (
+                grad_linear.split(order.rows.sizes),
+                grad_hidden.split(order.rows.sizes),
             )
             row_sum = x.new_ones(d, 1)
             levels = zip(
                 order.levels,
                 units,
-                *(t.split(order.level_sizes) for t in (norms, of_linear, of_hidden, slopes)),
+                *(t.split(order.level_sizes) for t in (norms, grad_linear, grad_hidden, slopes)),
                 strict=True,
             )
-            for level, p, norm, of_h, of_sigmoid, slope in reversed(list(levels)):
-                g = of_uses.index_select(0, level.uses)
+            for level, p, norm, grad_h, grad_sigmoid, slope in reversed(list(levels)):
+                g = grad_uses.index_select(0, level.uses)
                 along = torch.mm(p * g, row_sum)
-                torch.addcmul(g, p, along, value=-1, out=of_h).div_(norm)
+                torch.addcmul(g, p, along, value=-1, out=grad_h).div_(norm)
                 for op, i in level.groups:
-                    torch.mm(of_linear_of[i], w2_of[op], out=of_hidden_of[i])
-                of_sigmoid.mul_(slope)
+                    torch.mm(grad_linear_of[i], w2_of[op], out=grad_hidden_of[i])
+                grad_sigmoid.mul_(slope)
                 for op, i in level.groups:
-                    of_x_of[i].addmm_(of_sums_of[i], w13_of[op], beta=0, alpha=ctx.scale)
-            of_embedding.index_add_(0, order.leaves, of_uses.index_select(0, order.leaf_uses))
-            of_b13.index_add_(0, order.operator, of_sums)
-            for x_of, of_sums_of, hidden_of, of_w13_of, of_w2_of in zip(
-                *(order.of_operators(t) for t in (x.view(n, 2 * d), of_sums, hidden)),
-                by_operator(of_w13),
-                of_w2.unbind(),
+                    grad_x_of[i].addmm_(grad_sums_of[i], w13_of[op], beta=0, alpha=ctx.scale)
+            grad_embedding.index_add_(0, order.leaves, grad_uses.index_select(0, order.leaf_uses))
+            grad_b13.index_add_(0, order.operator, grad_sums)
+            for x_op, grad_sums_op, hidden_op, grad_w13_op, grad_w2_op in zip(
+                *(order.of_operators(t) for t in (x.view(n, 2 * d), grad_sums, hidden)),
+                by_operator(grad_w13),
+                grad_w2.unbind(),
                 strict=True,
             ):
-                of_w13_of.addmm_(x_of[:, : len(of_w13_of)].t(), of_sums_of, beta=0, alpha=ctx.scale)
-                torch.mm(hidden_of.t(), of_sums_of[:, :d], out=of_w2_of)
-        return None, None, of_embedding, of_w13, of_b13, of_w2
+                inputs = x_op[:, : len(grad_w13_op)]
+                grad_w13_op.addmm_(inputs.t(), grad_sums_op, beta=0, alpha=ctx.scale)
+                torch.mm(hidden_op.t(), grad_sums_op[:, :d], out=grad_w2_op)
+        return None, None, grad_embedding, grad_w13, grad_b13, grad_w2
 
 
 class _NativeEncode(torch.autograd.Function):
@@ -212,12 +213,12 @@ class _NativeEncode(torch.autograd.Function):
         return vectors.index_select(0, order.roots).mul_(scale)
 
     @staticmethod
-    def backward(ctx: Any, of_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         _, w13, b13, w2, _, _, _, vectors, _ = ctx.inputs
-        of_vectors, of_w13, of_b13, of_w2 = map(torch.zeros_like, (vectors, w13, b13, w2))
-        of_vectors.index_add_(0, ctx.order.roots, of_roots, alpha=ctx.scale)
-        _run_kernel(ctx, of_vectors, of_w13, of_b13, of_w2)
-        return None, None, of_vectors[:N_VARIABLES], of_w13.mul_(ctx.scale), of_b13, of_w2
+        grad_vectors, grad_w13, grad_b13, grad_w2 = map(torch.zeros_like, (vectors, w13, b13, w2))
+        grad_vectors.index_add_(0, ctx.order.roots, grad_roots, alpha=ctx.scale)
+        _run_kernel(ctx, grad_vectors, grad_w13, grad_b13, grad_w2)
+        return None, None, grad_vectors[:N_VARIABLES], grad_w13.mul_(ctx.scale), grad_b13, grad_w2
 
 
 def _run_kernel(ctx: Any, *gradients: Tensor) -> None:

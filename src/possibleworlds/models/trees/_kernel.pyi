@@ -23,9 +23,9 @@ def sizes(
     d: int,
     k: int,
     kept: bool,
-    of_scores: bool,
-    of_worlds: bool,
-    of_parameters: bool,
+    grad_scores: bool,
+    grad_worlds: bool,
+    grad_parameters: bool,
     /,
 ) -> tuple[int, int, int]: ...
 def run(
@@ -42,9 +42,9 @@ def run(
     units: Array | None,
     scratch: Array,
     scores: Array | None,
-    of_scores: Array | None,
-    of_worlds: Array | None,
-    of_parameters: Array | None,
+    grad_scores: Array | None,
+    grad_worlds: Array | None,
+    grad_parameters: Array | None,
     first_block: int,
     last_block: int,
     /,
@@ -61,9 +61,9 @@ def lstm(
     hidden: Array,
     last: Array | None,
     scratch: Array,
-    of_last: Array | None,
-    of_table: Array | None,
-    of_w: Array | None,
+    grad_last: Array | None,
+    grad_table: Array | None,
+    grad_w: Array | None,
     /,
 ) -> None: ...
 def treelstm(
@@ -79,8 +79,8 @@ def treelstm(
     hidden: Array,
     cells: Array,
     scratch: Array,
-    of_hidden: Array | None,
-    of_cells: Array | None,
+    grad_hidden: Array | None,
+    grad_cells: Array | None,
     /,
 ) -> None: ...
 def treenet(
@@ -96,9 +96,9 @@ def treenet(
     scales: Array,
     vectors: Array,
     scratch: Array,
-    of_vectors: Array | None,
-    of_w13: Array | None,
-    of_b13: Array | None,
-    of_w2: Array | None,
+    grad_vectors: Array | None,
+    grad_w13: Array | None,
+    grad_b13: Array | None,
+    grad_w2: Array | None,
     /,
 ) -> None: ...

@@ -145,25 +145,27 @@ class _Call:
         self,
         units: Tensor | None,
         scores: Tensor | None,
-        of_scores: Tensor | None = None,
-        of_worlds: Tensor | None = None,
-        of_parameters: Tensor | None = None,
+        grad_scores: Tensor | None = None,
+        grad_worlds: Tensor | None = None,
+        grad_parameters: Tensor | None = None,
     ) -> None:
-        """Run the passes for all blocks of worlds; of_parameters is (PARTS, all parameters)."""
-        needs = [t is not None for t in (units, of_scores, of_worlds, of_parameters)]
+        """Run the passes for all blocks of worlds; grad_parameters is (PARTS, all parameters)."""
+        needs = [t is not None for t in (units, grad_scores, grad_worlds, grad_parameters)]
         _, size, n_blocks = _kernel.sizes(*self.batch, *needs)
         threads = max(1, min(_threads(), n_blocks))
-        n_parts = threads if of_parameters is None else PARTS
+        n_parts = threads if grad_parameters is None else PARTS
         cuts = [n_blocks * part // n_parts for part in range(n_parts + 1)]
         memory = self.workspace.take(threads * size, self.like)
-        outputs: Any = [None if t is None else t.numpy() for t in (scores, of_scores, of_worlds)]
+        outputs: Any = [
+            None if t is None else t.numpy() for t in (scores, grad_scores, grad_worlds)
+        ]
         kept = None if units is None else units.numpy()
 
         def run_parts(thread: int) -> None:
             scratch = memory[thread * size : (thread + 1) * size].numpy()
             for part in range(thread, n_parts, threads):
                 first, last = cuts[part : part + 2]
-                sums = None if of_parameters is None else of_parameters[part].numpy()
+                sums = None if grad_parameters is None else grad_parameters[part].numpy()
                 if first < last:
                     rest = kept, scratch, *outputs, sums, first, last
                     _kernel.run(*self.batch, *self.inputs, *rest)
@@ -188,19 +190,19 @@ class _Scores(torch.autograd.Function):
         return result
 
     @staticmethod
-    def backward(ctx: Any, of_scores: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad_scores: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         call, units, ctx.units = ctx.call, ctx.units, None
         if units is None:
             raise RuntimeError("sat3's backward pass releases its memory, so it runs only once")
-        of_worlds = call.like.new_zeros(call.like.shape) if ctx.needs_input_grad[2] else None
+        grad_worlds = call.like.new_zeros(call.like.shape) if ctx.needs_input_grad[2] else None
         sizes = [shape.numel() for shape in ctx.shapes]
         memory = call.workspace.take(PARTS * sum(sizes), call.like)
         parts = memory[: PARTS * sum(sizes)].view(PARTS, -1).zero_()
-        call.run(units, None, of_scores.contiguous(), of_worlds, parts)
+        call.run(units, None, grad_scores.contiguous(), grad_worlds, parts)
         call.workspace.give_back(units)
         call.workspace.give_back(memory)
         gradients = zip(parts.sum(0).split(sizes), ctx.shapes, strict=True)
-        return None, None, of_worlds, *(gradient.view(shape) for gradient, shape in gradients)
+        return None, None, grad_worlds, *(gradient.view(shape) for gradient, shape in gradients)
 
 
 def scores(plan: Plan, worlds: Tensor, parameters: Parameters, workspace: Workspace) -> Tensor:
@@ -219,9 +221,9 @@ def world_gradients(
     """Compute the gradient of each pair's z with respect to its worlds, (pairs, n, k)."""
     call = _Call(plan, workspace, worlds, parameters)
     # z is the sum of the left term of each even tree and the right term of each odd one.
-    of_scores = worlds.new_zeros(call.scores_shape)
-    of_scores[0, 0::2] = 1
-    of_scores[1, 1::2] = 1
+    grad_scores = worlds.new_zeros(call.scores_shape)
+    grad_scores[0, 0::2] = 1
+    grad_scores[1, 1::2] = 1
     result = worlds.new_zeros(worlds.shape)
-    call.run(None, torch.empty_like(of_scores), of_scores, result)
+    call.run(None, torch.empty_like(grad_scores), grad_scores, result)
     return result

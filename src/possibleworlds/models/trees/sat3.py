@@ -140,70 +140,72 @@ class TreePass:
         return scores
 
     def backward(
-        self, of_scores: Tensor, of_parameters: bool = True, of_worlds: bool = False
+        self, grad_scores: Tensor, grad_parameters: bool = True, grad_worlds: bool = False
     ) -> tuple[Tensor | None, Parameters | None]:
         """Compute the gradients of worlds and of parameters, and close the evaluation."""
         order, parameters, memory, (n, d) = self.order, self.parameters, self.memory, self.shape
         # From here on, the memory of messages holds the gradients of the rows that sent them.
         rows, scratch = memory.messages.view(-1, n * d), memory.scratch.view(-1, n * d)
         units = memory.units.t().split(self.sizes, 1)
-        of_units = memory.messages[: order.n_rows * n].split(self.sizes)
-        of_roots = dict(zip(order.root_groups, of_scores.split(self.root_sizes, 1), strict=True))
+        grad_units = memory.messages[: order.n_rows * n].split(self.sizes)
+        grad_roots = dict(
+            zip(order.root_groups, grad_scores.split(self.root_sizes, 1), strict=True)
+        )
         matrices = parameters.w1.transpose(1, 2).contiguous().unbind()
         gradients = Parameters(*map(torch.zeros_like, parameters))
-        of_matrices = gradients.w1.unbind()
-        of_sums = []
+        grad_matrices = gradients.w1.unbind()
+        grad_sums = []
 
         def pass_on(groups: list[tuple[int, int]], received: Tensor) -> None:
             sizes = [self.sizes[i] for slot, i in groups if slot < ROOT]
             pieces = received.view(-1, d).split(sizes) if sizes else ()
             for (slot, i), piece in zip(groups, pieces, strict=False):
-                if of_parameters:
-                    of_matrices[slot].addmm_(units[i], piece)
-                torch.mm(piece, matrices[slot], out=of_units[i])
+                if grad_parameters:
+                    grad_matrices[slot].addmm_(units[i], piece)
+                torch.mm(piece, matrices[slot], out=grad_units[i])
             slot, i = groups[-1]
             if slot == ROOT:
-                if of_parameters:
-                    gradients.wf.addmm_(of_roots[i], units[i].t())
-                torch.mm(of_roots[i].t(), parameters.wf, out=of_units[i])
+                if grad_parameters:
+                    gradients.wf.addmm_(grad_roots[i], units[i].t())
+                torch.mm(grad_roots[i].t(), parameters.wf, out=grad_units[i])
 
         for height, level in reversed([*enumerate(order.levels, 1)]):
             received = scratch[: len(level.outputs)]
             torch.index_select(rows, 0, level.outputs, out=received)
             pass_on(level.groups, received)
-            of_nodes = memory.messages_at[height]
-            self._normalise_backward(of_nodes, memory.units_at[height], memory.scales_at[height])
-            if of_parameters:
-                of_sums.append(of_nodes.view(-1, n, d).sum(1))
+            grad_nodes = memory.messages_at[height]
+            self._normalise_backward(grad_nodes, memory.units_at[height], memory.scales_at[height])
+            if grad_parameters:
+                grad_sums.append(grad_nodes.view(-1, n, d).sum(1))
         pass_on(order.leaf_groups, _sum_rows(rows, order.leaf_outputs, order.first_leaf_output))
-        of_leaves = _sum_rows(rows, order.copies, order.first_copy).view(-1, d)
-        self._normalise_backward(of_leaves, memory.leaves, memory.leaf_scales)
-        if of_parameters and of_sums:
-            gradients.b1.index_add_(0, order.operator, torch.cat(of_sums[::-1]))
-        if of_parameters:
-            self._add_leaf_gradients(of_leaves, gradients.w4)
-        gradients_of_worlds = self._world_gradients(of_leaves) if of_worlds else None
+        grad_leaves = _sum_rows(rows, order.copies, order.first_copy).view(-1, d)
+        self._normalise_backward(grad_leaves, memory.leaves, memory.leaf_scales)
+        if grad_parameters and grad_sums:
+            gradients.b1.index_add_(0, order.operator, torch.cat(grad_sums[::-1]))
+        if grad_parameters:
+            self._add_leaf_gradients(grad_leaves, gradients.w4)
+        gradients_of_worlds = self._world_gradients(grad_leaves) if grad_worlds else None
         self.close()
-        return gradients_of_worlds, gradients if of_parameters else None
+        return gradients_of_worlds, gradients if grad_parameters else None
 
-    def _add_leaf_gradients(self, of_leaves: Tensor, of_w4: Tensor) -> None:
+    def _add_leaf_gradients(self, grad_leaves: Tensor, grad_w4: Tensor) -> None:
         """Compute the gradient of W4 from that of the leaves, (distinct leaves * n, d)."""
-        of_matrices = of_w4.unbind()
-        worlds, leaves = self.leaf_worlds.split(self.leaf_sizes), of_leaves.split(self.leaf_sizes)
+        grad_matrices = grad_w4.unbind()
+        worlds, leaves = self.leaf_worlds.split(self.leaf_sizes), grad_leaves.split(self.leaf_sizes)
         for (variable, _), world, leaf in zip(self.order.variables, worlds, leaves, strict=True):
-            torch.mm(world.t(), leaf, out=of_matrices[variable])
+            torch.mm(world.t(), leaf, out=grad_matrices[variable])
 
-    def _world_gradients(self, of_leaves: Tensor) -> Tensor:
+    def _world_gradients(self, grad_leaves: Tensor) -> Tensor:
         """Compute the gradient of worlds, (domains, n, k), from that of the leaves."""
         order = self.order
         matrices = self.parameters.w4.transpose(1, 2).unbind()
-        of_leaf_worlds = torch.empty_like(self.leaf_worlds)
-        leaves, parts = of_leaves.split(self.leaf_sizes), of_leaf_worlds.split(self.leaf_sizes)
-        for (variable, _), leaf, of_world in zip(order.variables, leaves, parts, strict=True):
-            torch.mm(leaf, matrices[variable], out=of_world)
-        of_leaf_worlds = of_leaf_worlds.view(len(order.domain), -1)
-        of_worlds = _sum_rows(of_leaf_worlds, order.by_domain, order.first_of_domain)
-        return of_worlds.view(len(of_worlds), self.shape[0], -1)
+        grad_leaf_worlds = torch.empty_like(self.leaf_worlds)
+        leaves, parts = grad_leaves.split(self.leaf_sizes), grad_leaf_worlds.split(self.leaf_sizes)
+        for (variable, _), leaf, grad_world in zip(order.variables, leaves, parts, strict=True):
+            torch.mm(leaf, matrices[variable], out=grad_world)
+        grad_leaf_worlds = grad_leaf_worlds.view(len(order.domain), -1)
+        grad_worlds = _sum_rows(grad_leaf_worlds, order.by_domain, order.first_of_domain)
+        return grad_worlds.view(len(grad_worlds), self.shape[0], -1)
 
     def close(self) -> None:
         """Give the memory back; the evaluation can no longer be used."""
@@ -232,20 +234,22 @@ class _Scores(torch.autograd.Function):
         return ctx.evaluation.forward()
 
     @staticmethod
-    def backward(ctx: Any, of_scores: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        of_worlds, gradients = ctx.evaluation.backward(of_scores, of_worlds=ctx.needs_input_grad[2])
-        return None, None, of_worlds, *gradients
+    def backward(ctx: Any, grad_scores: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        grad_worlds, gradients = ctx.evaluation.backward(
+            grad_scores, grad_worlds=ctx.needs_input_grad[2]
+        )
+        return None, None, grad_worlds, *gradients
 
 
 def scores(order: Messages, worlds: Tensor, parameters: Parameters, workspace: Workspace) -> Tensor:
     """Compute each tree's term of z as a left and as a right side, (2, trees, n)."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in (worlds, *parameters)):
-        of_roots = _Scores.apply(order, workspace, worlds, *parameters)
+        grad_roots = _Scores.apply(order, workspace, worlds, *parameters)
     else:
         evaluation = TreePass(order, worlds, parameters, workspace)
-        of_roots = evaluation.forward()
+        grad_roots = evaluation.forward()
         evaluation.close()
-    return of_roots.view(2, -1, worlds.shape[1]).index_select(1, order.roots)
+    return grad_roots.view(2, -1, worlds.shape[1]).index_select(1, order.roots)
 
 
 def world_gradients(
@@ -253,12 +257,12 @@ def world_gradients(
 ) -> Tensor:
     """Compute the gradient of each pair's z with respect to its worlds, (pairs, n, k)."""
     # z is the sum of the left term of each even tree and the right term of each odd one.
-    of_scores = worlds.new_zeros(2, sum(order.sizes[i] for i in order.root_groups))
+    grad_scores = worlds.new_zeros(2, sum(order.sizes[i] for i in order.root_groups))
     for side in (0, 1):
-        of_scores[side].index_fill_(0, order.roots[side::2], 1.0)
+        grad_scores[side].index_fill_(0, order.roots[side::2], 1.0)
     evaluation = TreePass(order, worlds, parameters, workspace)
     evaluation.forward()
-    of_scores = of_scores.repeat_interleave(worlds.shape[1], 1)
-    gradients, _ = evaluation.backward(of_scores, of_parameters=False, of_worlds=True)
+    grad_scores = grad_scores.repeat_interleave(worlds.shape[1], 1)
+    gradients, _ = evaluation.backward(grad_scores, grad_parameters=False, grad_worlds=True)
     assert gradients is not None
     return gradients

@@ -21,8 +21,8 @@ typedef struct {
     float *gates, *cells, *hidden; /* [rows, 4 d], [rows, d], [rows, d]; kept for the backward pass,
                                       which replaces gates by their gradients */
     float *last;                   /* [sequences, d]: the final hidden states */
-    const float *of_last;          /* NULL: forward pass */
-    float *of_table, *of_w;        /* added to */
+    const float *grad_last;          /* NULL: forward pass */
+    float *grad_table, *grad_w;        /* added to */
     float *scratch;                /* [4 d d + 2 sequences d] */
 } Lstm;
 

@@ -203,24 +203,24 @@ done:
 }
 
 PyDoc_STRVAR(sizes_doc,
-             "sizes(engine, plan, n, d, k, kept, of_scores, of_worlds, of_parameters)\n"
+             "sizes(engine, plan, n, d, k, kept, grad_scores, grad_worlds, grad_parameters)\n"
              "-> units, scratch, blocks\n\n"
              "The numbers that `run` needs room for, and how many blocks of worlds there are.");
 
 static PyObject *py_sizes(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *bytes;
     Passes p = {0};
-    int number, kept, of_scores, of_worlds, of_parameters;
-    if (!PyArg_ParseTuple(args, "iOiiipppp", &number, &bytes, &p.n, &p.d, &p.k, &kept, &of_scores,
-                          &of_worlds, &of_parameters))
+    int number, kept, grad_scores, grad_worlds, grad_parameters;
+    if (!PyArg_ParseTuple(args, "iOiiipppp", &number, &bytes, &p.n, &p.d, &p.k, &kept, &grad_scores,
+                          &grad_worlds, &grad_parameters))
         return NULL;
     const Engine *engine = engine_of(number);
     if (!engine || !open_plan(bytes, &p.plan)) return NULL;
     static float some;
     p.units = kept ? &some : NULL;
-    p.of_scores = of_scores ? &some : NULL;
-    p.of_worlds = of_worlds ? &some : NULL;
-    p.of_w1 = of_parameters ? &some : NULL;
+    p.grad_scores = grad_scores ? &some : NULL;
+    p.grad_worlds = grad_worlds ? &some : NULL;
+    p.grad_w1 = grad_parameters ? &some : NULL;
     const PlanHeader *header = p.plan.header;
     const size_t units = (size_t)header->n_nodes * p.n * (padded(p.d, engine->lanes) + 1);
     return Py_BuildValue("nni", (Py_ssize_t)units, (Py_ssize_t)engine->scratch_size(&p),
@@ -229,20 +229,20 @@ static PyObject *py_sizes(PyObject *Py_UNUSED(module), PyObject *args) {
 
 PyDoc_STRVAR(run_doc,
              "run(engine, plan, n, d, k, worlds, w4, w1, b1, wf, units, scratch, scores,\n"
-             "    of_scores, of_worlds, of_parameters, first_block, last_block)\n\n"
-             "Evaluate some blocks of worlds, unless scores is None; and where of_scores is not\n"
+             "    grad_scores, grad_worlds, grad_parameters, first_block, last_block)\n\n"
+             "Evaluate some blocks of worlds, unless scores is None; and where grad_scores is not\n"
              "None, give the gradients of worlds and, one after the other, of parameters (which\n"
              "are added to), unless None. Without units, both passes must go together.");
 
 static PyObject *py_run(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *bytes, *worlds, *w4, *w1, *b1, *wf, *units, *scratch, *scores, *of_scores, *of_worlds;
-    PyObject *of_parameters;
+    PyObject *bytes, *worlds, *w4, *w1, *b1, *wf, *units, *scratch, *scores, *grad_scores, *grad_worlds;
+    PyObject *grad_parameters;
     Passes p = {0};
     Buffers buffers = {.n = 0};
     int number;
     if (!PyArg_ParseTuple(args, "iOiiiOOOOOOOOOOOii", &number, &bytes, &p.n, &p.d, &p.k, &worlds,
-                          &w4, &w1, &b1, &wf, &units, &scratch, &scores, &of_scores, &of_worlds,
-                          &of_parameters, &p.first_block, &p.last_block))
+                          &w4, &w1, &b1, &wf, &units, &scratch, &scores, &grad_scores, &grad_worlds,
+                          &grad_parameters, &p.first_block, &p.last_block))
         return NULL;
     const Engine *engine = engine_of(number);
     if (!engine || !open_plan(bytes, &p.plan)) return NULL;
@@ -269,16 +269,16 @@ static PyObject *py_run(PyObject *Py_UNUSED(module), PyObject *args) {
     }
     p.forward = scores != Py_None;
     if (p.forward && !(p.scores = WRITE(scores, n_scores, "scores"))) goto done;
-    if (of_scores != Py_None) {
-        if (!(p.of_scores = READ(of_scores, n_scores, "of_scores"))) goto done;
-        if (of_worlds != Py_None && !(p.of_worlds = WRITE(of_worlds, n_worlds * k, "of_worlds")))
+    if (grad_scores != Py_None) {
+        if (!(p.grad_scores = READ(grad_scores, n_scores, "grad_scores"))) goto done;
+        if (grad_worlds != Py_None && !(p.grad_worlds = WRITE(grad_worlds, n_worlds * k, "grad_worlds")))
             goto done;
-        if (of_parameters != Py_None) {
+        if (grad_parameters != Py_None) {
             const size_t size = w4_size + w1_size + b1_size + 2 * d;
-            if (!(p.of_w4 = WRITE(of_parameters, size, "of_parameters"))) goto done;
-            p.of_w1 = p.of_w4 + w4_size;
-            p.of_b1 = p.of_w1 + w1_size;
-            p.of_wf = p.of_b1 + b1_size;
+            if (!(p.grad_w4 = WRITE(grad_parameters, size, "grad_parameters"))) goto done;
+            p.grad_w1 = p.grad_w4 + w4_size;
+            p.grad_b1 = p.grad_w1 + w1_size;
+            p.grad_wf = p.grad_b1 + b1_size;
         }
     }
     if (!p.units && !p.forward) {
@@ -308,18 +308,18 @@ static bool is_size(int32_t d) {
 
 PyDoc_STRVAR(lstm_doc,
              "lstm(engine, d, sizes, symbols, table, w, gates, cells, hidden, last,\n"
-             "     scratch, of_last, of_table, of_w)\n\n"
-             "Read sequences, or, unless of_last is None, add to the gradients of table and w\n"
+             "     scratch, grad_last, grad_table, grad_w)\n\n"
+             "Read sequences, or, unless grad_last is None, add to the gradients of table and w\n"
              "(see lstm.h).");
 
 static PyObject *py_lstm(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *sizes, *symbols, *table, *w, *gates, *cells, *hidden, *last, *scratch, *of_last;
-    PyObject *of_table, *of_w, *result = NULL;
+    PyObject *sizes, *symbols, *table, *w, *gates, *cells, *hidden, *last, *scratch, *grad_last;
+    PyObject *grad_table, *grad_w, *result = NULL;
     Lstm p = {0};
     Buffers buffers = {.n = 0};
     int number;
     if (!PyArg_ParseTuple(args, "iiOOOOOOOOOOOO", &number, &p.d, &sizes, &symbols, &table, &w,
-                          &gates, &cells, &hidden, &last, &scratch, &of_last, &of_table, &of_w))
+                          &gates, &cells, &hidden, &last, &scratch, &grad_last, &grad_table, &grad_w))
         return NULL;
     const Engine *engine = engine_of(number);
     if (!engine) return NULL;
@@ -349,21 +349,21 @@ static PyObject *py_lstm(PyObject *Py_UNUSED(module), PyObject *args) {
     if (!(p.cells = WRITE(cells, rows * d, "cells"))) goto done;
     if (!(p.hidden = WRITE(hidden, rows * d, "hidden"))) goto done;
     if (!(p.scratch = WRITE(scratch, 4 * d * d + 2 * n * d, "scratch"))) goto done;
-    if (of_last == Py_None) {
+    if (grad_last == Py_None) {
         if (!(p.last = WRITE(last, n * d, "last"))) goto done;
     } else {
-        if (!(p.of_last = READ(of_last, n * d, "of_last"))) goto done;
-        if (!(p.of_table = WRITE(of_table, (size_t)p.n_symbols * 4 * d, "of_table"))) goto done;
-        if (!(p.of_w = WRITE(of_w, 4 * d * d, "of_w"))) goto done;
+        if (!(p.grad_last = READ(grad_last, n * d, "grad_last"))) goto done;
+        if (!(p.grad_table = WRITE(grad_table, (size_t)p.n_symbols * 4 * d, "grad_table"))) goto done;
+        if (!(p.grad_w = WRITE(grad_w, 4 * d * d, "grad_w"))) goto done;
     }
     const uintptr_t all = (uintptr_t)p.gates | (uintptr_t)p.cells | (uintptr_t)p.hidden |
-                          (uintptr_t)p.scratch | (uintptr_t)p.of_table | (uintptr_t)p.of_w;
+                          (uintptr_t)p.scratch | (uintptr_t)p.grad_table | (uintptr_t)p.grad_w;
     if (all % (sizeof(float) * (size_t)engine->lanes)) {
         wrong("an array does not begin at a whole vector");
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS
-    (p.of_last ? engine->lstm_backward : engine->lstm_forward)(&p);
+    (p.grad_last ? engine->lstm_backward : engine->lstm_forward)(&p);
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
@@ -400,19 +400,19 @@ static bool open_groups(Buffers *buffers, PyObject *groups, PyObject *arguments,
 
 PyDoc_STRVAR(treelstm_doc,
              "treelstm(engine, d, groups, arguments, w_not, w_binary, biases, x, gates, hidden,\n"
-             "         cells, scratch, of_hidden, of_cells)\n\n"
-             "Encode trees, or, unless of_hidden is None, compute the gradients of gates, hidden\n"
+             "         cells, scratch, grad_hidden, grad_cells)\n\n"
+             "Encode trees, or, unless grad_hidden is None, compute the gradients of gates, hidden\n"
              "states and cells (see treelstm.h).");
 
 static PyObject *py_treelstm(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *groups, *arguments, *w_not, *w_binary, *biases, *x, *gates, *hidden, *cells, *scratch;
-    PyObject *of_hidden, *of_cells, *result = NULL;
+    PyObject *grad_hidden, *grad_cells, *result = NULL;
     TreeLstm p = {0};
     Buffers buffers = {.n = 0};
     int number;
     if (!PyArg_ParseTuple(args, "iiOOOOOOOOOOOO", &number, &p.d, &groups, &arguments, &w_not,
-                          &w_binary, &biases, &x, &gates, &hidden, &cells, &scratch, &of_hidden,
-                          &of_cells))
+                          &w_binary, &biases, &x, &gates, &hidden, &cells, &scratch, &grad_hidden,
+                          &grad_cells))
         return NULL;
     const Engine *engine = engine_of(number);
     if (!engine) return NULL;
@@ -433,19 +433,19 @@ static PyObject *py_treelstm(PyObject *Py_UNUSED(module), PyObject *args) {
     if (!(p.hidden = WRITE(hidden, rows, "hidden"))) goto done;
     if (!(p.cells = WRITE(cells, rows, "cells"))) goto done;
     if (!(p.scratch = WRITE(scratch, 34 * d * d + 2 * d * largest, "scratch"))) goto done;
-    if (of_hidden != Py_None) {
-        if (!(p.of_hidden = WRITE(of_hidden, rows, "of_hidden"))) goto done;
-        if (!(p.of_cells = WRITE(of_cells, rows, "of_cells"))) goto done;
+    if (grad_hidden != Py_None) {
+        if (!(p.grad_hidden = WRITE(grad_hidden, rows, "grad_hidden"))) goto done;
+        if (!(p.grad_cells = WRITE(grad_cells, rows, "grad_cells"))) goto done;
     }
     const uintptr_t all = (uintptr_t)p.biases | (uintptr_t)p.x | (uintptr_t)p.gates |
                           (uintptr_t)p.hidden | (uintptr_t)p.cells | (uintptr_t)p.scratch |
-                          (uintptr_t)p.of_hidden | (uintptr_t)p.of_cells;
+                          (uintptr_t)p.grad_hidden | (uintptr_t)p.grad_cells;
     if (all % (sizeof(float) * (size_t)engine->lanes)) {
         wrong("an array does not begin at a whole vector");
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS
-    (p.of_hidden ? engine->treelstm_backward : engine->treelstm_forward)(&p);
+    (p.grad_hidden ? engine->treelstm_backward : engine->treelstm_forward)(&p);
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
@@ -455,19 +455,19 @@ done:
 
 PyDoc_STRVAR(treenet_doc,
              "treenet(engine, d, groups, arguments, w13, b13, w2, x, hidden, scales, vectors,\n"
-             "        scratch, of_vectors, of_w13, of_b13, of_w2)\n\n"
-             "Encode trees, or, unless of_vectors is None, add to the gradients of vectors and\n"
+             "        scratch, grad_vectors, grad_w13, grad_b13, grad_w2)\n\n"
+             "Encode trees, or, unless grad_vectors is None, add to the gradients of vectors and\n"
              "parameters (see treenet.h).");
 
 static PyObject *py_treenet(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *groups, *arguments, *w13, *b13, *w2, *x, *hidden, *scales, *vectors, *scratch;
-    PyObject *of_vectors, *of_w13, *of_b13, *of_w2, *result = NULL;
+    PyObject *grad_vectors, *grad_w13, *grad_b13, *grad_w2, *result = NULL;
     TreeNet p = {0};
     Buffers buffers = {.n = 0};
     int number;
     if (!PyArg_ParseTuple(args, "iiOOOOOOOOOOOOOO", &number, &p.d, &groups, &arguments, &w13, &b13,
-                          &w2, &x, &hidden, &scales, &vectors, &scratch, &of_vectors, &of_w13,
-                          &of_b13, &of_w2))
+                          &w2, &x, &hidden, &scales, &vectors, &scratch, &grad_vectors, &grad_w13,
+                          &grad_b13, &grad_w2))
         return NULL;
     const Engine *engine = engine_of(number);
     if (!engine) return NULL;
@@ -487,22 +487,22 @@ static PyObject *py_treenet(PyObject *Py_UNUSED(module), PyObject *args) {
     if (!(p.scales = WRITE(scales, n, "scales"))) goto done;
     if (!(p.vectors = WRITE(vectors, (N_VARIABLES + n) * d, "vectors"))) goto done;
     if (!(p.scratch = WRITE(scratch, treenet_scratch(d, p.nodes.largest), "scratch"))) goto done;
-    if (of_vectors != Py_None) {
+    if (grad_vectors != Py_None) {
         const size_t size = (N_VARIABLES + n) * d;
-        if (!(p.of_vectors = WRITE(of_vectors, size, "of_vectors"))) goto done;
-        if (!(p.of_w13 = WRITE(of_w13, w13_size, "of_w13"))) goto done;
-        if (!(p.of_b13 = WRITE(of_b13, N_OPERATORS * 2 * d, "of_b13"))) goto done;
-        if (!(p.of_w2 = WRITE(of_w2, w2_size, "of_w2"))) goto done;
+        if (!(p.grad_vectors = WRITE(grad_vectors, size, "grad_vectors"))) goto done;
+        if (!(p.grad_w13 = WRITE(grad_w13, w13_size, "grad_w13"))) goto done;
+        if (!(p.grad_b13 = WRITE(grad_b13, N_OPERATORS * 2 * d, "grad_b13"))) goto done;
+        if (!(p.grad_w2 = WRITE(grad_w2, w2_size, "grad_w2"))) goto done;
     }
     const uintptr_t all = (uintptr_t)p.x | (uintptr_t)p.hidden | (uintptr_t)p.vectors |
-                          (uintptr_t)p.scratch | (uintptr_t)p.of_vectors | (uintptr_t)p.of_w13 |
-                          (uintptr_t)p.of_b13 | (uintptr_t)p.of_w2;
+                          (uintptr_t)p.scratch | (uintptr_t)p.grad_vectors | (uintptr_t)p.grad_w13 |
+                          (uintptr_t)p.grad_b13 | (uintptr_t)p.grad_w2;
     if (all % (sizeof(float) * (size_t)engine->lanes)) {
         wrong("an array does not begin at a whole vector");
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS
-    (p.of_vectors ? engine->treenet_backward : engine->treenet_forward)(&p);
+    (p.grad_vectors ? engine->treenet_backward : engine->treenet_forward)(&p);
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
@@ -534,7 +534,15 @@ static int fill_module(PyObject *module) {
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_kernel", "sat3, LSTMs, TreeLSTMs and TreeNets in C.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT,
+    "_kernel",
+    "sat3, LSTMs, TreeLSTMs and TreeNets in C.",
+    0,
+    methods,
+    slots,
+    NULL,
+    NULL,
+    NULL,
 };
 
 PyMODINIT_FUNC PyInit__kernel(void) { return PyModuleDef_Init(&definition); }

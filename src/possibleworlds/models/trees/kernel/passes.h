@@ -20,9 +20,9 @@ typedef struct {
     const float *w4, *w1, *b1, *wf;   /* [26, k, d], [7, d, d], [4, d], [2, d] */
     float *units, *scales;            /* [nodes, n, d padded], [nodes, n]; NULL: keep none */
     float *scores;                    /* [2, trees, n] */
-    const float *of_scores;           /* [2, trees, n]; NULL: no backward pass */
-    float *of_worlds;                 /* [domains, n, k] or NULL */
-    float *of_w4, *of_w1, *of_b1, *of_wf; /* added to; or all NULL */
+    const float *grad_scores;           /* [2, trees, n]; NULL: no backward pass */
+    float *grad_worlds;                 /* [domains, n, k] or NULL */
+    float *grad_w4, *grad_w1, *grad_b1, *grad_wf; /* added to; or all NULL */
     float *scratch;                   /* as much as `scratch_size` says, aligned like `units` */
     int32_t first_block, last_block;  /* which of domains x blocks a domain to do */
     int32_t forward;                  /* whether `units` are yet to be computed */
@@ -47,7 +47,7 @@ static inline int32_t padded(int32_t size, int32_t lanes) {
 }
 
 /* Whether there is no backward pass, now or later, so that worlds can share vectors. */
-static inline bool only_evaluates(const Passes *p) { return !p->units && !p->of_scores; }
+static inline bool only_evaluates(const Passes *p) { return !p->units && !p->grad_scores; }
 
 /* The only row of W4^v, [k, d], that is not zero: the component of a world that variable v depends
  * on; -1 if there are several. */

@@ -20,8 +20,8 @@ typedef struct {
     float *x;                 /* [inner, 2 d]: hidden states of the arguments */
     float *gates;             /* [inner, 5 d]; the backward pass replaces them by their gradients */
     float *hidden, *cells;    /* [variables + inner, d]; those of variables are given */
-    float *of_hidden;         /* [variables + inner, d]: added to; NULL: forward pass */
-    float *of_cells;          /* the same */
+    float *grad_hidden;         /* [variables + inner, d]: added to; NULL: forward pass */
+    float *grad_cells;          /* the same */
     float *scratch;           /* [34 d d + 2 d rows of the largest group] */
 } TreeLstm;
 

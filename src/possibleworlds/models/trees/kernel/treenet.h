@@ -16,8 +16,8 @@ typedef struct {
     float *hidden;                   /* [inner, d]: the sigmoids */
     float *scales;                   /* [inner]: 1 / |h| */
     float *vectors;                  /* [variables + inner, d]; those of variables are given */
-    float *of_vectors;               /* the same: added to; NULL: forward pass */
-    float *of_w13, *of_b13, *of_w2;  /* added to */
+    float *grad_vectors;               /* the same: added to; NULL: forward pass */
+    float *grad_w13, *grad_b13, *grad_w2;  /* added to */
     float *scratch;                  /* as much as `treenet_scratch` says */
 } TreeNet;
 
