@@ -24,7 +24,8 @@ from possibleworlds.models.guidedworldnet import GuidedWorldNet, GuidedWorldNetS
 from possibleworlds.models.possibleworldnet import PossibleWorldNet, PossibleWorldNetSettings
 from possibleworlds.models.trees import engine, native
 from possibleworlds.models.trees.forest import Forest
-from possibleworlds.models.trees.sat3 import Parameters, Workspace
+from possibleworlds.models.trees.sat3 import Parameters
+from possibleworlds.models.trees.workspace import Workspace
 from tests.models.test_trees import batches, chain, forest_of
 from tests.sanitize import run_with_sanitizers
 

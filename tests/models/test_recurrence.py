@@ -16,7 +16,7 @@ from possibleworlds.models.lstm import BiLstm, Lstm, LstmSettings
 from possibleworlds.models.recurrence import TimeMajor, lstm_states
 from possibleworlds.models.sequences import N_SYMBOLS, PADDING_CODE, Sequences
 from possibleworlds.models.trees import native
-from possibleworlds.models.trees.sat3 import Workspace
+from possibleworlds.models.trees.workspace import Workspace
 from tests.models.test_native import kernel, needs_kernel, vectors
 from tests.models.test_trees import batches
 

@@ -12,7 +12,7 @@ from possibleworlds.models.classifier import Classifier
 from possibleworlds.models.recurrence import lstm_states
 from possibleworlds.models.sequences import N_SYMBOLS, Sequences
 from possibleworlds.models.trees import native
-from possibleworlds.models.trees.sat3 import Workspace
+from possibleworlds.models.trees.workspace import Workspace
 
 
 @dataclass(frozen=True)

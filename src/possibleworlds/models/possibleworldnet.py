@@ -28,7 +28,8 @@ from possibleworlds.models.init import even_odds_bias, linear_uniform
 from possibleworlds.models.trees import native
 from possibleworlds.models.trees.engine import scores
 from possibleworlds.models.trees.forest import SLOTS
-from possibleworlds.models.trees.sat3 import Parameters, Workspace
+from possibleworlds.models.trees.sat3 import Parameters
+from possibleworlds.models.trees.workspace import Workspace
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from possibleworlds.models.sequences import Ints, Sequences
 from possibleworlds.models.trees import native
-from possibleworlds.models.trees.sat3 import Workspace
+from possibleworlds.models.trees.workspace import Workspace
 
 LENGTH_GROUPS = 4
 """The number of length groups into which a batch is divided for torch."""

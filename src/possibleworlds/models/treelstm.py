@@ -102,7 +102,7 @@ class _Encode(torch.autograd.Function):
     ) -> Tensor:
         with torch.inference_mode():
             n, d = order.n_inner, leaf_h.shape[1]
-            h, c = order.vectors(leaf_h), order.vectors(leaf_c)
+            h, c = order.vectors(leaf_h), order.vectors(leaf_c)  # (26 + n + 1, d)
             x, old = leaf_h.new_empty(2, 2 * n, d)  # hidden states and cells of both arguments
             tanh_c = leaf_h.new_empty(n, d)
             gates = biases.index_select(0, order.operator)  # (n, 5 d): u, i, o, f, f

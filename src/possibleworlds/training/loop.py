@@ -78,6 +78,7 @@ class Adam:
         self.shapes = {name: weight.shape for name, weight in weights.items()}
         self.sizes = [-(-weight.numel() // ALIGNMENT) * ALIGNMENT for weight in weights.values()]
         self.steps = torch.zeros((), device=device)
+        # Five vectors of all weights, each weight padded to a multiple of ALIGNMENT.
         vectors = torch.zeros(5, sum(self.sizes), dtype=dtype, device=device).unbind()
         self.gradient, *state = vectors
         self.state = dict(zip(("weight", "ema", "exp_avg", "exp_avg_sq"), state, strict=True))

@@ -15,7 +15,8 @@ from possibleworlds.models.trees import native, sat3
 
 if TYPE_CHECKING:
     from possibleworlds.models.batch import Batch
-    from possibleworlds.models.trees.sat3 import Parameters, Workspace
+    from possibleworlds.models.trees.sat3 import Parameters
+    from possibleworlds.models.trees.workspace import Workspace
 
 
 def scores(

@@ -113,7 +113,7 @@ class Forest:
 
 
 class Nodes(NamedTuple):
-    """The nodes of trees, one tree after the other, each in reverse Polish notation."""
+    """The nodes of trees, one tree after the other, in reverse Polish notation; each (nodes,)."""
 
     tree: Ints
     code: Ints  # variables already renamed

@@ -100,14 +100,14 @@ class Calls:
     """
 
     rows: _Groups  # the inner rows: neighbours of equal height and operator
-    arguments: Tensor  # two rows for each inner row
-    uses: Tensor  # the position of each inner row among all arguments and roots
-    operator: Tensor  # of each inner row
-    by_operator: Tensor  # inner rows, those of ~ first
+    arguments: Tensor  # (2 inner,): two rows for each inner row
+    uses: Tensor  # (inner,): the position of each inner row among all arguments and roots
+    operator: Tensor  # (inner,)
+    by_operator: Tensor  # (inner,): inner rows, those of ~ first
     operator_sizes: list[int]
-    roots: Tensor  # row of each tree's root
-    leaf_uses: Tensor  # the positions of variables among all arguments and roots,
-    leaves: Tensor  # and the variable at each position
+    roots: Tensor  # (trees,): the row of each tree's root
+    leaf_uses: Tensor  # (leaves,): the positions of variables among all arguments and roots,
+    leaves: Tensor  # (leaves,): and the variable at each position
 
     @classmethod
     def of(cls, nodes: Nodes, device: Device = "cpu") -> Calls:
@@ -245,23 +245,23 @@ class Messages:
     [2, 2]
     """
 
-    domain: Tensor  # the set of worlds of each distinct leaf
+    domain: Tensor  # (leaves,): the set of worlds of each distinct leaf
     variables: list[tuple[int, int]]  # each variable, and its number of distinct leaves
-    by_domain: Tensor  # the distinct leaves of each domain,
-    first_of_domain: Tensor  # and where those of each domain start
+    by_domain: Tensor  # (leaves,): the distinct leaves of each domain,
+    first_of_domain: Tensor  # (domains + 1,): and where those of each domain start
 
     n_rows: int  # not counting the biases, which are the last `N_OPERATORS` rows
     sizes: list[int]  # rows in each group: neighbours of equal height and slot
-    leaf: Tensor  # the distinct leaf of each leaf row
+    leaf: Tensor  # (leaf rows,): the distinct leaf of each leaf row
     leaf_groups: list[tuple[int, int]]
     leaf_outputs: Tensor  # the rows that receive the messages of leaf rows,
     first_leaf_output: Tensor  # and where those of each leaf row start
     copies: Tensor  # the leaf rows of each distinct leaf,
     first_copy: Tensor  # and where those of each leaf start
     levels: list[MessageLevel]
-    operator: Tensor  # of each inner row
+    operator: Tensor  # (inner,)
     root_groups: list[int]  # the groups of slot ROOT
-    roots: Tensor  # the position of each tree's root among their rows
+    roots: Tensor  # (trees,): the position of each tree's root among their rows
 
     @classmethod
     def of(cls, nodes: Nodes, domain: Ints, device: Device = "cpu") -> Messages:

@@ -24,7 +24,8 @@ from possibleworlds.errors import UserError
 if TYPE_CHECKING:
     from possibleworlds.models.sequences import Ints
     from possibleworlds.models.trees.forest import Forest
-    from possibleworlds.models.trees.sat3 import Parameters, Workspace
+    from possibleworlds.models.trees.sat3 import Parameters
+    from possibleworlds.models.trees.workspace import Workspace
 
 try:
     from possibleworlds.models.trees import _kernel
