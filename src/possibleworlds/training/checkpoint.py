@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import possibleworlds
-from possibleworlds.errors import StorageError, UserError, quoted, reason, shortened
+from possibleworlds.errors import EngineError, StorageError, UserError, quoted, reason, shortened
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.models import registry
 from possibleworlds.models.settings import LARGEST, make_settings
@@ -192,7 +192,7 @@ def read_run(folder: Path) -> RunRecord:
 
 
 def check_engine(record: RunRecord, engine: str, folder: Path) -> None:
-    """Raise UserError if a run was started with another engine, which rounds differently."""
+    """Raise EngineError if a run was started with another engine, which rounds differently."""
     if record.engine == engine:
         return
     if record.engine == "torch":
@@ -200,7 +200,7 @@ def check_engine(record: RunRecord, engine: str, folder: Path) -> None:
     else:
         remedy = "to go on, install the package with its kernel, without POSSIBLEWORLDS_NATIVE=0"
     earlier = shortened(record.engine)
-    raise UserError(f"{folder} was trained by the {earlier} engine, not by {engine}: {remedy}")
+    raise EngineError(f"{folder} was trained by the {earlier} engine, not by {engine}: {remedy}")
 
 
 def read_history(folder: Path, record: RunRecord) -> list[HistoryLine]:

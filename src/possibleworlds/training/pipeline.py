@@ -22,7 +22,7 @@ from possibleworlds.data.files import (
 from possibleworlds.data.files import fingerprint as folder_fingerprint
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.display import html_table, progress_bar
-from possibleworlds.errors import UserError, quoted, reason
+from possibleworlds.errors import StorageError, UserError, quoted, reason
 from possibleworlds.models import Model
 from possibleworlds.models.registry import entries, resolve
 from possibleworlds.parallel import StopRequestedError, stop_requested
@@ -330,7 +330,7 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
     try:
         content = [p for p in folder.iterdir() if not is_temporary(p)] if folder.exists() else []
     except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}") from None
+        raise StorageError(f"{folder}: {error.strerror}") from None
     if not content:
         return None
     if not (folder / RUN).exists():
