@@ -154,7 +154,14 @@ def tasks(
     curriculum `LEVELS`. *conclude* has two premises by default, as a reply that does not look at
     a single one is right too often.
     """
-    level, size = as_python(level), as_python(size)
+    return Tasks(task_settings(kind, level=level, **settings), as_python(size))
+
+
+def task_settings(
+    kind: Kind = "decide", *, level: int | None = None, **settings: Any
+) -> TaskSettings:
+    """Make the settings of `tasks`, without items; `Tasks` and `validate` check their values."""
+    level = as_python(level)
     if settings.get("premises", 1) is None:
         del settings["premises"]
     if kind == "conclude" and settings.get("source", "fourtuples") == "fourtuples":
@@ -174,7 +181,7 @@ def tasks(
     if sizes and settings.get("source", "fourtuples") != "fourtuples":
         name = "level" if level is not None else min(sizes)
         raise UserError(f"the source {quoted(settings['source'])} has its own sizes, not {name}")
-    return Tasks(TaskSettings(kind, **settings), size)
+    return TaskSettings(kind, **settings)
 
 
 class Tasks(Sequence[Item]):
