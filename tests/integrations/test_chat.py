@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from possibleworlds.cli import app
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError
-from possibleworlds.integrations import chat
+from possibleworlds.integrations import chat, chat_run
 from possibleworlds.integrations.chat import Endpoint, ReplyCache, ask, evaluate_chat, items_of
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.parallel import StopRequestedError
@@ -373,7 +373,7 @@ def test_a_folder_of_something_else_is_left_alone(
             assert message in str(result.exception)
         cache = ReplyCache("replies.jsonl")
         with pytest.raises(UserError, match=message):
-            chat.evaluate_file(Endpoint(server.url, "tiny"), data, folder, cache)
+            chat_run.evaluate_file(Endpoint(server.url, "tiny"), data, folder, cache)
         assert not server.requests
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

@@ -18,13 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 from urllib.parse import urlsplit
 
 import numpy as np
 
-import possibleworlds
-from possibleworlds.data.files import read
 from possibleworlds.data.pairs import Pair
 from possibleworlds.errors import StorageError, UserError, quoted, reason, shortened
 from possibleworlds.language.item import Item
@@ -34,15 +32,10 @@ from possibleworlds.language.score import Score, score
 from possibleworlds.language.wording import Style
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.records import Range, check_argument, from_json
-from possibleworlds.storage import file_size, is_temporary, open_regular, sha256
-
-if TYPE_CHECKING:
-    from possibleworlds.training.evaluation import Evaluation
+from possibleworlds.storage import file_size, open_regular
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 """The environment variable that holds the key of the endpoint."""
-REPLIES = "replies.jsonl"
-"""The file of replies in a folder of results."""
 MAX_RESPONSE_BYTES = 10_000_000
 RETRY_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 """HTTP status codes after which the same request may succeed."""
@@ -358,72 +351,3 @@ def evaluate_chat(
         sum(reply.prompt_tokens for reply in replies),
         sum(reply.completion_tokens for reply in replies),
     )
-
-
-def evaluate_file(
-    endpoint: Endpoint,
-    file: Path,
-    run: Path,
-    cache: ReplyCache,
-    progress: Callable[[int], None] = lambda _: None,
-    stop: Callable[[], bool] = lambda: False,
-) -> "tuple[Evaluation, ChatResult]":
-    """Evaluate a language model on a data file, into a folder that `report` reads as a run."""
-    from possibleworlds.training.evaluation import Evaluation
-
-    check_folder(run, endpoint)
-    pairs = read(file)
-    result = evaluate_chat(endpoint, pairs, cache, progress=lambda _: progress(1), stop=stop)
-    right = np.array([outcome.verdict == "right" for outcome in result.scores])
-    evaluation = Evaluation.of(right, pairs)
-    store_results(run, endpoint, file, evaluation)
-    return evaluation, result
-
-
-def check_folder(folder: Path, endpoint: Endpoint) -> None:
-    """Raise UserError if a folder holds anything but replies and results with these settings."""
-    from possibleworlds.training.checkpoint import RUN, read_run
-    from possibleworlds.training.evaluations import EVALUATION
-
-    try:
-        content = {p.name for p in folder.iterdir() if not is_temporary(p)}
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}") from None
-    advice = "--out names another folder"
-    if RUN in content:
-        record = read_run(folder)
-        if record.model != endpoint.model or not record.is_language_model:
-            what = "results of" if record.is_language_model else "a run of the network"
-            raise UserError(f"{folder} holds {what} {shortened(record.model)}; {advice}")
-        max_tokens = record.settings.get("max_tokens", Endpoint.max_tokens)
-        if max_tokens != endpoint.max_tokens:
-            what = f"results with max_tokens {quoted(max_tokens)}"
-            raise UserError(f"{folder} holds {what}, not {endpoint.max_tokens}; {advice}")
-    if content - ({REPLIES, RUN, EVALUATION} if RUN in content else {REPLIES}):
-        raise UserError(f"{folder} holds something else than results of {endpoint.model}; {advice}")
-
-
-def store_results(folder: Path, endpoint: Endpoint, file: Path, evaluation: "Evaluation") -> None:
-    """Store the evaluation of a language model on a file in the form of a run, for `report`.
-
-    All training metrics are zero, as the model was trained elsewhere.
-    """
-    from possibleworlds.logic.alphabet import SYMBOLS
-    from possibleworlds.training.checkpoint import RUN_FORMAT, Metrics, RunRecord
-    from possibleworlds.training.evaluations import EvaluationTask, store
-
-    RunRecord(
-        format=RUN_FORMAT,
-        version=possibleworlds.__version__,
-        model=endpoint.model,
-        settings={"max_tokens": endpoint.max_tokens},
-        training={"batch_size": 0, "permute_symbols": False},
-        seed=0,
-        vocabulary=list(SYMBOLS),
-        data={},
-        torch="",
-        metrics=Metrics(0, 0.0, 0.0, 0, 0.0, 0, finished=True),
-    ).write(folder)
-    store(EvaluationTask(folder, file), {**evaluation.to_json(), "sha256": sha256(file)})
