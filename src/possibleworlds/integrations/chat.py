@@ -28,6 +28,7 @@ from possibleworlds.errors import StorageError, UserError, quoted, reason, short
 from possibleworlds.language.item import Item
 from possibleworlds.language.problems import Problem
 from possibleworlds.language.prompts import make_item
+from possibleworlds.language.replies import marked_answer, spoken
 from possibleworlds.language.score import Score, score
 from possibleworlds.language.wording import Style
 from possibleworlds.parallel import StopRequestedError
@@ -95,6 +96,8 @@ class Reply:
     text: str
     prompt_tokens: Tokens = 0
     completion_tokens: Tokens = 0
+    cut_off: bool = False
+    """Whether it ends at the most tokens of a reply."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class ReplyCache:
             except (ValueError, RecursionError, UserError):
                 continue  # a line that a killed process left incomplete
             tokens = stored.prompt_tokens, stored.completion_tokens
-            self.replies[stored.request] = Reply(stored.text, *tokens)
+            self.replies[stored.request] = Reply(stored.text, *tokens, stored.cut_off)
 
     def add(self, request: str, reply: Reply) -> None:
         """Store a reply."""
@@ -174,20 +177,22 @@ class NoRedirects(urllib.request.HTTPErrorProcessor):
     https_response = http_response
 
 
-def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: False) -> Reply:
+def ask(
+    endpoint: Endpoint,
+    prompt: str,
+    reached: Callable[[], bool] = lambda: False,
+    options: dict[str, Any] | None = None,
+) -> Reply:
     """Send a prompt, and retry after temporary errors.
 
     A failed connection counts as temporary only if the endpoint was `reached` before: a server may
-    be restarting, but a wrong address stays wrong.
+    be restarting, but a wrong address stays wrong. Requests that share `options`, which are those
+    of the endpoint at first, send no option again that one of them had to leave out.
     """
-    body = json.dumps(
-        {
-            "model": endpoint.model,
-            "messages": [{"role": "user", "content": prompt}],
-            "temperature": endpoint.temperature,
-            "max_tokens": endpoint.max_tokens,
-        }
-    ).encode()
+    options = request_options(endpoint) if options is None else options
+    sent = dict(options)
+    messages = [{"role": "user", "content": prompt}]
+    body = json.dumps({"model": endpoint.model, "messages": messages, **sent}).encode()
     headers = {"Content-Type": "application/json"}
     if key := os.environ.get(KEY_VARIABLE):
         headers["Authorization"] = f"Bearer {key}"
@@ -201,6 +206,8 @@ def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: F
                 return read_reply(read_body(response, endpoint.timeout))
         except urllib.error.HTTPError as error:
             problem = f"HTTP {error.code}: {error_excerpt(error)}"
+            if error.code == 400 and leave_out(options, sent, problem):
+                return ask(endpoint, prompt, reached, options)
             if error.code not in RETRY_STATUSES:
                 raise UserError(f"{address}: {problem}") from None
             after = error.headers.get("Retry-After", "")
@@ -213,6 +220,30 @@ def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: F
         if attempt < endpoint.retries:
             time.sleep(pause)
     raise UserError(f"{address}: no reply after {endpoint.retries + 1} attempts: {problem}")
+
+
+def request_options(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the options of requests that most endpoints support."""
+    return {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
+
+
+def leave_out(options: dict[str, Any], sent: dict[str, Any], problem: str) -> bool:
+    """Replace or remove an option that was sent and is not supported; return whether there is one.
+
+    >>> options = {"max_tokens": 5}
+    >>> leave_out(options, {**options}, "use 'max_completion_tokens' instead")
+    True
+    >>> options
+    {'max_completion_tokens': 5}
+    """
+    if "max_tokens" in sent and "max_completion_tokens" in problem:
+        options["max_completion_tokens"] = sent["max_tokens"]
+        options.pop("max_tokens", None)  # another thread may have been faster
+        return True
+    if "temperature" in sent and "temperature" in problem and "support" in problem:
+        options.pop("temperature", None)
+        return True
+    return False
 
 
 def read_body(response: HTTPResponse, timeout: float) -> bytes:
@@ -240,7 +271,8 @@ def read_reply(body: bytes) -> Reply:
     """Read the reply in a response; an invalid number of tokens counts as 0."""
     try:
         response = json.loads(body)
-        text = response["choices"][0]["message"]["content"]
+        choice = response["choices"][0]
+        text, cut_off = choice["message"]["content"], choice.get("finish_reason") == "length"
         usage = response.get("usage")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         problem = f"{type(error).__name__}: {reason(error)}"
@@ -251,7 +283,7 @@ def read_reply(body: bytes) -> Reply:
             tokens.append(from_json(usage[name], Tokens, name))  # type: ignore[arg-type]
         except (UserError, KeyError, TypeError, IndexError):
             tokens.append(0)
-    return Reply(text if isinstance(text, str) else "", *tokens)
+    return Reply(text if isinstance(text, str) else "", tokens[0], tokens[1], cut_off)
 
 
 def ask_all(
@@ -274,13 +306,13 @@ def ask_all(
     done: queue.SimpleQueue[tuple[str, Reply | Exception]] = queue.SimpleQueue()
     for request in open_requests.items():
         todo.put(request)
-    stopped = threading.Event()
+    stopped, options = threading.Event(), request_options(endpoint)
 
     def work() -> None:
         while not stopped.is_set():
             try:
                 key, prompt = todo.get_nowait()
-                done.put((key, ask(endpoint, prompt, lambda: cache.added > 0)))
+                done.put((key, ask(endpoint, prompt, lambda: cache.added > 0, options)))
             except queue.Empty:
                 return
             except Exception as error:
@@ -334,6 +366,13 @@ class ChatResult:
         return sum(outcome.verdict == "unreadable" for outcome in self.scores)
 
 
+def score_chat_reply(reply: Reply, item: Item) -> Score:
+    """Score a reply; of one that was cut off, only a marked answer counts."""
+    if reply.cut_off and marked_answer(spoken(reply.text, item.prompt), paragraph=False) is None:
+        return Score("unreadable", "", "cut off before an answer")
+    return score(reply.text, item)
+
+
 def evaluate_chat(
     endpoint: Endpoint,
     pairs: Iterable[Pair],
@@ -345,9 +384,8 @@ def evaluate_chat(
     """Ask a language model whether A entails B for each pair, and score its replies."""
     items = list(items_of(pairs, style))
     replies = ask_all(endpoint, (item.prompt for item in items), cache, progress, stop)
-    scores: list[Any] = [score(r.text, item) for r, item in zip(replies, items, strict=True)]
     return ChatResult(
-        scores,
+        [score_chat_reply(reply, item) for reply, item in zip(replies, items, strict=True)],
         sum(reply.prompt_tokens for reply in replies),
         sum(reply.completion_tokens for reply in replies),
     )
