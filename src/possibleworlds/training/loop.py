@@ -294,7 +294,8 @@ class Trainer:
         """Continue from the checkpoint of a run folder."""
         assert record.state is not None
         path = folder / record.state
-        tensors, metadata = checkpoint.load_tensors(path)
+        in_vectors = sum(vector.nbytes for vector in self.adam.state.values())
+        tensors, metadata = checkpoint.load_tensors(path, in_vectors)
         try:
             self.progress = from_json(json.loads(metadata["progress"]), Progress, "progress")
             for key in self.adam.state:
