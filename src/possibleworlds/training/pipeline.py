@@ -138,6 +138,8 @@ class TrainingResult:
     job: Job
     trainer: Trainer
     rng_state: Tensor
+    data: dict[str, str]
+    """The SHA-256 of each training file; empty for pairs in memory, which cannot change."""
 
     @property
     def metrics(self) -> Metrics:
@@ -154,7 +156,7 @@ class TrainingResult:
         folder, job = Path(path), self.job
         if (folder / RUN).exists():
             raise UserError(f"{folder} holds a run already; choose another folder")
-        seed, data = self.trainer.seed, self.job.fingerprint()
+        seed, data = self.trainer.seed, self.data or job.fingerprint()
         record = RunRecord.new(job.model_name, self.settings, seed, data, job.engine)
         with exclusive_folder(folder), torch.random.fork_rng(devices=[]):
             read_earlier_run(replace(job, out=folder, resume=False), data)
@@ -269,7 +271,7 @@ def run_job(
 ) -> TrainingResult:
     """Train a network or resume its run, on one thread for repeatable results."""
     check_device(job.device)
-    data = job.fingerprint() if job.out else {}
+    data = job.fingerprint() if job.out or isinstance(job.data, Path) else {}
     earlier = read_earlier_run(job, data)
     values, seed = job.settings, job.seed or 0
     if earlier:
@@ -288,7 +290,7 @@ def run_job(
         rng_state = torch.get_rng_state()
         best = job.build(settings)
     best.load_state_dict(trainer.best, strict=False)
-    return TrainingResult(Network(best.eval()), settings, job, trainer, rng_state)
+    return TrainingResult(Network(best.eval()), settings, job, trainer, rng_state, data)
 
 
 def train_in_folder(
