@@ -256,6 +256,12 @@ def test_one_sided_runs_and_other_data_stand_apart(tmp_path: Path) -> None:
     assert (row.side, row.validation.mean) == ("left", 0.9)
 
 
+def test_a_setting_called_side_may_be_anything(tmp_path: Path) -> None:
+    make_run(tmp_path / "cube", model="networks:Cube", side=8)
+    (run,) = runs_in(tmp_path)
+    assert run.side == "both"
+
+
 def test_a_run_given_twice_or_copied_counts_once(tmp_path: Path) -> None:
     make_run(tmp_path / "a")
     make_run(tmp_path / "copy")
