@@ -230,18 +230,14 @@ class Trainer:
     @contextmanager
     def ema_weights(self) -> Iterator[None]:
         """Temporarily replace the weights by their EMA."""
+        weights = self.adam.state["weight"]
         with torch.no_grad():
-            weights = {name: weight.clone() for name, weight in self.weights.items()}
-            self.set_weights(self.ema)
+            before = weights.clone()
+            weights.copy_(self.adam.state["ema"])
             try:
                 yield
             finally:
-                self.set_weights(weights)
-
-    def set_weights(self, values: dict[str, Tensor]) -> None:
-        """Overwrite the weights of the network."""
-        for name, weight in self.weights.items():
-            weight.data.copy_(values[name])
+                weights.copy_(before)
 
     def evaluate(self) -> float:
         """Compute the accuracy of the EMA of the weights on the validation set."""

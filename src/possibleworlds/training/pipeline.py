@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -258,7 +259,7 @@ def training_data(train: PairsLike, validate: PairsLike | None) -> Path | Traini
     if validate is not None:
         return TrainingData(pairs, as_pairs(validate, "validate"))
     unit = pairs.rows_together
-    held_out = torch.arange(len(pairs)).numpy() // unit % HELD_OUT == HELD_OUT - 1
+    held_out = np.arange(len(pairs)) // unit % HELD_OUT == HELD_OUT - 1
     if not held_out.any():
         raise UserError(f"{len(pairs)} rows are too few to hold some out; give validate=")
     return TrainingData(pairs[~held_out], pairs[held_out])
