@@ -68,6 +68,7 @@ class GuidedWorldNet(PossibleWorldNet):
 
     name: ClassVar[str] = "guidedworldnet"
     summary: ClassVar[str] = "worlds that seek a countermodel"
+    family: ClassVar[str] = "worlds"
     citation: ClassVar[str] = (
         "this package; after Evans et al. 2018, "
         '"Can Neural Networks Understand Logical Entailment?"'

@@ -31,6 +31,7 @@ class Transformer(Model):
 
     name: ClassVar[str] = "transformer"
     summary: ClassVar[str] = "attention over A and B in sequence"
+    family: ClassVar[str] = "sequences"
     citation: ClassVar[str] = 'Vaswani et al. 2017, "Attention Is All You Need"'
     settings_class: ClassVar[type] = TransformerSettings
     search_space: ClassVar[dict[str, list[Any]]] = {
