@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 import possibleworlds as pw
 from possibleworlds.models import Batch, Classifier, Model
+from possibleworlds.storage import sha256
 from possibleworlds.training.checkpoint import SHIPPED, read_run
 from possibleworlds.training.evaluation import Evaluation
 from possibleworlds.training.predictor import Network
@@ -106,6 +107,18 @@ def test_pairs_in_memory_train_as_files_do(pairs: pw.Pairs, tmp_path: Path) -> N
     again = pw.train("treenet", data, out=tmp_path / "a", resume=True, **QUICK)
     assert again.metrics.step == in_memory.metrics.step
     assert again.network.probability("p", "q") == in_memory.network.probability("p", "q")
+
+
+def test_a_saved_run_names_the_data_that_it_was_trained_on(pairs: pw.Pairs, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("train", "validate"):
+        pairs[:40].save(data / f"{name}.txt")
+    before = {f"{name}.txt": sha256(data / f"{name}.txt") for name in ("train", "validate")}
+    result = pw.train("treenet", data, **QUICK)
+    pairs.save(data / "train.txt")
+    result.save(tmp_path / "run")
+    assert read_run(tmp_path / "run").data == before
 
 
 def test_pairs_of_ones_own() -> None:

@@ -13,7 +13,11 @@ class BusyError(UserError):
 
 
 class StorageError(UserError):
-    """A file cannot be written, for instance because the disk is full."""
+    """A file or folder cannot be read or written, for instance because the disk is full."""
+
+
+class EngineError(UserError):
+    """This host lacks the engine that a run was started with; another host may have it."""
 
 
 class UndecidedError(UserError):

@@ -82,5 +82,15 @@ def test_impossible_settings_are_refused() -> None:
         pw.generate(rows=4, method="magic")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="5 rows"):
         pw.generate(rows=5)
-    with pytest.raises(UserError, match="scale 0"):
-        pw.paper_splits(scale=0)
+    with pytest.raises(UserError, match="at most 1,000,000,000"):
+        pw.generate(rows=10**15)
+    for clauses in (1.5, "x", True, -1, 1001):
+        with pytest.raises(UserError, match="clauses must be"):
+            pw.generate(rows=8, method="sat", clauses=clauses)  # type: ignore[arg-type]
+        with pytest.raises(UserError, match="clauses must be"):
+            pw.stream(method="sat", clauses=clauses)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="exact_variables must be true or false, not 'no'"):
+        pw.generate(rows=8, exact_variables="no")  # type: ignore[arg-type]
+    for scale in (0, 1e300):
+        with pytest.raises(UserError, match=r"scale .*: must be positive"):
+            pw.paper_splits(scale=scale)

@@ -100,6 +100,23 @@ def test_starting_candidates_are_a_seeded_sample_of_the_grid() -> None:
     assert len(points_to_measure(resolve("linear-bow"), within(Budget.parse("9999h")))) == 9
 
 
+@pytest.mark.parametrize("space", [{}, {"size": [64]}, {"size": [32, 64]}])
+def test_a_grid_of_few_points_is_planned_as_a_whole(space: dict[str, list[Any]]) -> None:
+    model = type("Small", (resolve("treenet"),), {"search_space": space})
+    request = SearchRequest(None, 2.0, 0)
+    points = points_to_measure(model, request)
+    assert len(points) == len(grid(model))
+    assert all(point in grid(model) for point in points)
+    plan = make_plan(model, request, points, [Speed()] * len(points))
+    assert [candidate.overrides for candidate in plan.candidates] == grid(model)
+
+
+def test_a_setting_to_search_has_values() -> None:
+    model = type("Empty", (resolve("treenet"),), {"search_space": {"size": []}})
+    with pytest.raises(UserError, match=r"Empty\.search_space has a setting without values"):
+        points_to_measure(model, SearchRequest(None, 2.0, 0))
+
+
 def test_a_plan_survives_its_file() -> None:
     model, request = resolve("treenet"), within(Budget.parse("90epochs"))
     points = points_to_measure(model, request)

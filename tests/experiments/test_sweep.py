@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ from possibleworlds.experiments.trials import (
 from possibleworlds.models import resolve
 from possibleworlds.parallel.engines import LocalEngine
 from possibleworlds.storage import exclusive_folder, held_locks, sha256
+from possibleworlds.training.checkpoint import read_run
+from possibleworlds.training.pipeline import Job, run_job
 from possibleworlds.training.speed import measure
 from tests.conftest import started
 from tests.experiments.conftest import command, outcome, possible, slowed
@@ -202,6 +205,21 @@ def test_a_trial_on_which_another_process_stands_still_is_busy(
         assert run_trial(tmp_path, trial, data) == "busy"
     assert run_trial(tmp_path, trial, data) == "done"
     assert read_result(tmp_path, trial.name) != Result()
+
+
+def test_a_host_without_the_engine_of_a_trial_does_not_fail_it(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSSIBLEWORLDS_NATIVE", "0")
+    trial = trial_on(data)
+    run = tmp_path / "trials" / trial.name
+    run_job(Job(trial.model, data, run, trial.settings, trial.seed))
+    record = read_run(run)
+    replace(record, engine="native", metrics=replace(record.metrics, finished=False)).write(run)
+    with pytest.raises(UserError, match="by the native engine, not by torch"):
+        run_trial(tmp_path, trial, data)
+    assert read_result(tmp_path, trial.name) is None
+    assert not held_locks(tmp_path / "locks")
 
 
 def test_data_that_have_changed_are_not_trained_on(data: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from possibleworlds.cli import app
 from possibleworlds.data.pairs import Pair, Pairs
 from possibleworlds.errors import UserError
-from possibleworlds.integrations import chat
+from possibleworlds.integrations import chat, chat_run
 from possibleworlds.integrations.chat import Endpoint, ReplyCache, ask, evaluate_chat, items_of
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.parallel import StopRequestedError
@@ -40,6 +40,9 @@ class Server(ThreadingHTTPServer):
     def __init__(self, faults: tuple[int, ...] = (), replies: dict[str, str] | None = None) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.faults, self.replies = list(faults), ANSWERS if replies is None else replies
+        self.unsupported: dict[str, str] = {}
+        """The error for each option that is refused."""
+        self.finish_reason = "stop"
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
 
@@ -65,11 +68,21 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"busy")
             return
+        for option, problem in self.server.unsupported.items():
+            if option in body:
+                error = {"message": problem, "type": "invalid_request_error", "param": option}
+                self.respond(400, {"error": error})
+                return
         answer = self.server.replies[body["messages"][0]["content"]]
-        message = {"role": "assistant", "content": f"Well.\nAnswer: {answer}"}
+        text = answer if "\n" in answer else f"Well.\nAnswer: {answer}"
+        message = {"role": "assistant", "content": text}
+        choice = {"message": message, "finish_reason": self.server.finish_reason}
         usage = {"prompt_tokens": 7, "completion_tokens": 3}
-        content = json.dumps({"choices": [{"message": message}], "usage": usage}).encode()
-        self.send_response(200)
+        self.respond(200, {"choices": [choice], "usage": usage})
+
+    def respond(self, status: int, value: dict[str, Any]) -> None:
+        content = json.dumps(value).encode()
+        self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -124,6 +137,56 @@ def test_faults_that_pass_are_tried_again(tmp_path: Path) -> None:
     assert all(s.verdict == "right" for s in result.scores)
 
 
+NO_MAX_TOKENS = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. "
+    "Use 'max_completion_tokens' instead."
+)
+NO_TEMPERATURE = (
+    "Unsupported value: 'temperature' does not support 0.0 with this model. "
+    "Only the default (1) value is supported."
+)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_options_that_a_model_does_not_support_are_left_out(
+    tmp_path: Path, concurrency: int
+) -> None:
+    with serving() as server:
+        server.unsupported = {"max_tokens": NO_MAX_TOKENS, "temperature": NO_TEMPERATURE}
+        endpoint = Endpoint(server.url, "tiny", concurrency=concurrency, retries=0, max_tokens=99)
+        result = evaluate_chat(endpoint, PAIRS, ReplyCache(tmp_path / "r"))
+        assert result.scores[0].verdict == "right"
+        right = [r for r in server.requests if not r.keys() & {"temperature", "max_tokens"}]
+        assert [request["max_completion_tokens"] for request in right] == [99] * 3
+        if concurrency == 1:
+            assert len(server.requests) == 5  # the later ones know
+
+
+def test_a_wrong_value_of_an_option_is_an_error(tmp_path: Path) -> None:
+    with serving() as server:
+        server.unsupported = {"temperature": "temperature must be at most 2"}
+        endpoint = Endpoint(server.url, "tiny", temperature=3.0, concurrency=1)
+        with pytest.raises(UserError, match=r"HTTP 400: .*temperature must be at most 2"):
+            evaluate_chat(endpoint, PAIRS, ReplyCache(tmp_path / "r"))
+        assert len(server.requests) == 1
+
+
+def test_of_a_reply_that_is_cut_off_only_a_marked_answer_counts(tmp_path: Path) -> None:
+    texts = ("p, q: T, T.\nThen q is true. Yes", "p, q: T → F is false.\nNo", "So.\nAnswer: yes")
+    replies = dict(zip(ANSWERS, texts, strict=True))
+    for finish_reason, verdicts in (
+        ("stop", ["right"] * 3),
+        ("length", ["unreadable", "unreadable", "right"]),
+    ):
+        path = tmp_path / finish_reason
+        with serving(replies=replies) as server:
+            server.finish_reason = finish_reason
+            for _ in range(2):  # the second time from the file
+                result = evaluate_chat(Endpoint(server.url, "tiny"), PAIRS, ReplyCache(path))
+                assert [s.verdict for s in result.scores] == verdicts
+            assert len(server.requests) == 3
+
+
 def test_faults_that_stay_are_clear_errors(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "r")
     with serving(401) as server, pytest.raises(UserError, match="HTTP 401: busy"):
@@ -132,7 +195,7 @@ def test_faults_that_stay_are_clear_errors(tmp_path: Path) -> None:
         silent.bind(("127.0.0.1", 0))
         gone = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         with pytest.raises(UserError, match="refused; is the server running"):
-            evaluate_chat(Endpoint(gone, "tiny"), PAIRS, cache)
+            evaluate_chat(Endpoint(gone, "tiny"), PAIRS, ReplyCache(tmp_path / "gone"))
         with pytest.raises(UserError, match="no reply after 2 attempts"):  # it was there before
             ask(Endpoint(gone, "tiny", retries=1), "p", reached=lambda: True)
     for url in ("ftp://127.0.0.1/v1", "127.0.0.1:80", ""):
@@ -373,7 +436,7 @@ def test_a_folder_of_something_else_is_left_alone(
             assert message in str(result.exception)
         cache = ReplyCache("replies.jsonl")
         with pytest.raises(UserError, match=message):
-            chat.evaluate_file(Endpoint(server.url, "tiny"), data, folder, cache)
+            chat_run.evaluate_file(Endpoint(server.url, "tiny"), data, folder, cache)
         assert not server.requests
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

@@ -1,5 +1,7 @@
 """Entailment in reasoning-gym, with the real reasoning-gym."""
 
+from typing import Any
+
 import pytest
 
 reasoning_gym = pytest.importorskip("reasoning_gym", reason="reasoning-gym is not installed")
@@ -8,6 +10,7 @@ from reasoning_gym.composite import DatasetSpec  # noqa: E402
 from reasoning_gym.factory import create_curriculum  # noqa: E402
 
 import possibleworlds.integrations.reasoning_gym as ours  # noqa: E402
+from possibleworlds.language import Item  # noqa: E402
 
 NAMES = ("entailment_decide", "entailment_refute", "entailment_conclude")
 
@@ -48,6 +51,21 @@ def test_the_curriculum_leads_to_larger_items(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "largest"),
+    [({"source": "hard"}, 20), ({"premises": 3, "min_operators": 5}, 6), ({"max_operators": 2}, 2)],
+)
+def test_the_difficulty_is_that_of_the_item(settings: dict[str, Any], largest: int) -> None:
+    data = reasoning_gym.create_dataset("entailment_refute", size=20, seed=0, **settings)
+    for entry in data:
+        item = Item.from_json(entry["metadata"]["item"])
+        difficulty = entry["metadata"]["difficulty"]
+        assert difficulty["variables"] == len(item.variables)
+        assert difficulty["premises"] == len(item.premises)
+    sizes = [entry["metadata"]["difficulty"]["operators"] for entry in data]
+    assert settings.get("min_operators", 1) <= min(sizes) <= max(sizes) == largest
+
+
+@pytest.mark.parametrize(
     "settings",
     [
         {"min_variables": 0},
@@ -58,6 +76,9 @@ def test_the_curriculum_leads_to_larger_items(name: str) -> None:
         {"source": "moon"},
         {"style": "runes"},
         {"premises": 0},
+        {"premises": 2, "source": "hard"},
+        {"max_variables": 4, "source": "hard"},
+        {"min_operators": 1, "source": "hard"},
     ],
 )
 def test_bad_settings_are_assertion_errors(settings: dict[str, object]) -> None:

@@ -101,5 +101,17 @@ def test_files(tmp_path: Path) -> None:
         assert unfold(symbols, edges, int(arrays["conclusion"][i] - first)) == pair.b
 
 
+def test_an_export_deletes_no_files_but_those_of_an_earlier_export(tmp_path: Path) -> None:
+    pairs = [labelled("pq&", "q"), labelled("pq|", "q"), labelled("p", "q")]
+    write_dimacs(pairs, tmp_path)
+    mine = {"2024.cnf": dimacs(pairs[0]), "000002.cnf": "p cnf 1 0\n", "000007.cnf": ""}
+    for name, text in mine.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "000008.cnf").mkdir()
+    assert write_dimacs(pairs[:1], tmp_path) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"000001.cnf", "000008.cnf", *mine}
+    assert all((tmp_path / name).read_text() == text for name, text in mine.items())
+
+
 def test_no_pairs_at_all() -> None:
     assert graphs([])["edge_index"].shape == (2, 0)

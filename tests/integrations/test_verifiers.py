@@ -39,6 +39,22 @@ def test_tasks_load_and_rewards_are_exact(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "premises"),
+    [
+        ({"kind": "decide"}, 1),
+        ({"kind": "conclude"}, 2),
+        ({"kind": "conclude", "premises": 1}, 1),
+        ({"kind": "conclude", "source": "easy"}, 1),
+    ],
+)
+def test_conclusions_are_of_two_premises_by_default(
+    settings: dict[str, Any], premises: int
+) -> None:
+    for task in EntailmentTaskset(EntailmentConfig(num_tasks=4, **settings)):
+        assert len(task.data.item["premises"]) == premises
+
+
+@pytest.mark.parametrize(
     "settings",
     [
         {"kind": "guess"},
@@ -49,8 +65,9 @@ def test_tasks_load_and_rewards_are_exact(kind: str) -> None:
         {"num_tasks": 0},
         {"premises": 0},
         {"premises": 2, "source": "hard"},
+        {"level": 3, "source": "hard"},
     ],
 )
 def test_bad_settings_are_refused_with_the_configuration(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"no \w+ called|need|than|within"):
+    with pytest.raises(ValueError, match=r"no \w+ called|need|than|within|own sizes"):
         EntailmentConfig(**settings)

@@ -98,8 +98,12 @@ def test_worked_examples_are_of_both_labels_in_turns() -> None:
         {"premises": 2, "variables": (2,)},
         {"chain_of_thought": "maybe"},
         {"shots": -1},
+        {"premises": True},
+        {"seed": True},
+        {"level": True},
         {"style": "runes"},
         {"size": 0},
+        {"size": True},
         {"variables": (1, 1), "operators": (0, 0), "size": 1000},
     ],
 )

@@ -84,6 +84,10 @@ def test_what_is_no_formula() -> None:
         lambda: Formula("pq&"),  # type: ignore[arg-type]
         lambda: Formula.variable("1"),
         lambda: p.rename({"p": "0"}),
+        lambda: p.rename({"p": "q", "1": "p"}),
+        lambda: p.rename({"&": "q"}),
+        lambda: p.evaluate({"p": False, "0": True}),
+        lambda: p.evaluate({"p": False, "~": True}),
         lambda: p.iff("q"),  # type: ignore[arg-type]
         lambda: p.evaluate({"p": "false"}),  # type: ignore[dict-item]
         lambda: p.evaluate({"p": 2}),  # type: ignore[dict-item]

@@ -279,7 +279,6 @@ def test_settings_are_checked() -> None:
         ({"batch_size": "6"}, "batch_size cannot be 6"),
         ({"permute_after": "-1"}, "permute_after cannot be -1"),
         ({"learning_rate": "-1"}, "learning_rate cannot be"),
-        ({"side": "top"}, "side must be"),
         ({"schedule": "steep"}, "schedule cannot be"),
         ({"epochs": "nan"}, "cannot have epochs=nan"),
         ({"minutes": "inf"}, "cannot have minutes=inf"),

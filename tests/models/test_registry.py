@@ -11,6 +11,7 @@ from possibleworlds.errors import UserError
 from possibleworlds.models import Model, Options, names, resolve
 from possibleworlds.models.registry import entries, summary
 from possibleworlds.paper import SPLITS, TABLE_2
+from possibleworlds.report.figures import OTHERS, family_of
 from possibleworlds.training.settings import RunSettings
 
 
@@ -24,11 +25,13 @@ def test_networks_of_the_paper_come_first_and_in_its_order() -> None:
 def test_what_a_network_declares(name: str) -> None:
     cls = resolve(name)
     assert cls.__module__.startswith("possibleworlds.models.")
-    assert (cls.name, cls.summary, cls.citation) == (
+    assert (cls.name, cls.summary, cls.family, cls.citation) == (
         name,
         summary(name),
+        entries()[name].family,
         entries()[name].citation,
     )
+    assert family_of(name) == cls.family != OTHERS
     assert 10 < len(cls.summary) < 60
     assert any(character.isdigit() for character in cls.citation)
     assert cls.__doc__

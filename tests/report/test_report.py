@@ -256,6 +256,12 @@ def test_one_sided_runs_and_other_data_stand_apart(tmp_path: Path) -> None:
     assert (row.side, row.validation.mean) == ("left", 0.9)
 
 
+def test_a_setting_called_side_may_be_anything(tmp_path: Path) -> None:
+    make_run(tmp_path / "cube", model="networks:Cube", side=8)
+    (run,) = runs_in(tmp_path)
+    assert run.side == "both"
+
+
 def test_a_run_given_twice_or_copied_counts_once(tmp_path: Path) -> None:
     make_run(tmp_path / "a")
     make_run(tmp_path / "copy")
@@ -794,7 +800,7 @@ def test_what_was_found_is_said_in_numbers_of_the_tables(tmp_path: Path) -> None
     assert paper.startswith("2 of 4 accuracies are at least as high as in the paper")
     assert "from −6.6 points (`treenet` on massive) to +5.1 points (`mlp-bow` on massive)" in paper
     assert "from 60.0 to 55.0 % for the best bag of words (massive)" in families
-    assert "from 70.0 to 50.0 % for the best tree network (massive)" in families
+    assert "from 70.0 to 50.0 % for the best tree or graph network (massive)" in families
     make_run(
         tmp_path / "a", "lstm", tests={"published/test_easy": 1.0, "published/test_massive": 1.0}
     )

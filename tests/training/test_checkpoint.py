@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import possibleworlds as pw
 from possibleworlds.data.splits import free_splits, generate_folder
 from possibleworlds.storage import is_temporary
+from possibleworlds.training import checkpoint
 from possibleworlds.training.checkpoint import (
     METRICS,
     RUN,
@@ -129,3 +131,21 @@ def test_weights_are_those_of_the_record_not_of_a_name(data: Path, tmp_path: Pat
     assert pw.load(tmp_path / "run").probability("p", "q") == before
     run_job(Job("treenet", data, tmp_path / "run", settings, resume=True))
     assert not other.exists()
+
+
+def test_a_state_is_as_large_as_its_network_makes_it(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state has the weights, their average, and two moments, which the limit is not for."""
+    settings = {"size": 16, "epochs": 1.0, "evaluations": 1}
+    run_job(Job("treenet", data, tmp_path / "run", settings))
+    record = read_run(tmp_path / "run")
+    files = str(record.weights), str(record.state)
+    sizes = [(tmp_path / "run" / name).stat().st_size for name in files]
+    monkeypatch.setattr(checkpoint, "MAX_TENSOR_BYTES", 2 * sizes[0])
+    assert sizes[1] > 2 * sizes[0]
+    longer = Job("treenet", data, tmp_path / "run", {**settings, "epochs": 2.0}, resume=True)
+    assert run_job(longer).metrics.step == 2 * record.metrics.step
+    monkeypatch.setattr(checkpoint, "MAX_TENSOR_BYTES", sizes[0] // 4)
+    with pytest.raises(pw.UserError, match="it has more than"):
+        run_job(replace(longer, settings={**settings, "epochs": 3.0}))

@@ -57,6 +57,8 @@ def test_a_run_from_before_there_were_engines_is_one_of_torch(
     train(job("possibleworldnet", data, folder, resume=True, **SMALL))
 
 
-def test_networks_without_worlds_run_on_torch_whatever_there_is(data: Path, tmp_path: Path) -> None:
-    train(job("treenet", data, tmp_path / "run", epochs=1.0))
+def test_networks_without_a_kernel_run_on_torch_whatever_there_is(
+    data: Path, tmp_path: Path
+) -> None:
+    train(job("mlp-bow", data, tmp_path / "run", epochs=1.0))
     assert read_json(tmp_path / "run" / "run.json")["engine"] == "torch"

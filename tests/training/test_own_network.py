@@ -73,6 +73,16 @@ def test_a_wrong_output_is_an_error_that_says_what_is_expected(
         pw.train(model, pairs, validate=pairs, epochs=1)
 
 
+@dataclass(frozen=True)
+class CubeSettings(Settings):
+    side: int = 8
+
+
+def test_a_setting_called_side_may_be_anything(pairs: pw.Pairs) -> None:
+    result = pw.train(own(settings_class=CubeSettings), pairs, validate=pairs, epochs=1, side=4)
+    assert result.settings.network == CubeSettings(side=4)
+
+
 def test_a_wrong_output_in_evaluation_is_an_error(pairs: pw.Pairs) -> None:
     column = own(spoiled=lambda _, output: output[:, :1])  # numpy would repeat it
     with pytest.raises(pw.UserError, match=r"not float32 of shape \(\d+, 1\)"):

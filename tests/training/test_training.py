@@ -481,6 +481,10 @@ def test_the_recipe_of_a_pretrained_network(data: Path, tmp_path: Path) -> None:
         (["train", "treenet", "--data", "nowhere", "--out", "r"], "nowhere/train.txt"),
         (["train", "lstm", "--data", "DATA", "--out", "r", "--side", "left"], "no setting 'side'"),
         (
+            ["train", "mlp-bow", "--data", "DATA", "--out", "r", "--set", "side=up"],
+            "side must be both, left or right",
+        ),
+        (
             ["train", "treenet", "--data", "DATA", "--out", "r", "--set", "size=-1"],
             "cannot have size=-1",
         ),

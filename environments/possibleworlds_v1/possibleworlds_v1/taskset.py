@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from possibleworlds.errors import UserError
 from possibleworlds.language import LEVELS, Item, Tasks, TaskSettings, score
+from possibleworlds.language.dataset import task_settings
 
 
 class EntailmentData(vf.TaskData):
@@ -26,13 +27,14 @@ class EntailmentTask(vf.Task[EntailmentData]):
 
 
 class EntailmentConfig(vf.TasksetConfig):
-    """What items are like; see possibleworlds.language.TaskSettings."""
+    """What items are like; see possibleworlds.language.tasks."""
 
     kind: str = "decide"
     source: str = "fourtuples"
-    level: int = Field(3, ge=0, lt=len(LEVELS))
-    """Sizes by the curriculum of possibleworlds, from 0 to 7."""
-    premises: int = 1
+    level: int | None = Field(None, ge=0, lt=len(LEVELS))
+    """Sizes by the curriculum of possibleworlds, 0 to 7; by default 3, or those of the source."""
+    premises: int | None = None
+    """By default 1, or 2 for *conclude*."""
     style: str = "unicode"
     vocabulary: str = "letters"
     num_tasks: int = Field(100, ge=1)
@@ -40,8 +42,9 @@ class EntailmentConfig(vf.TasksetConfig):
 
     def settings(self) -> TaskSettings:
         """Translate into settings of possibleworlds."""
+        level = 3 if self.level is None and self.source == "fourtuples" else self.level
         names = ("kind", "source", "premises", "style", "vocabulary", "seed")
-        return TaskSettings(**{name: getattr(self, name) for name in names}, **LEVELS[self.level])
+        return task_settings(level=level, **{name: getattr(self, name) for name in names})
 
     @model_validator(mode="after")
     def check(self) -> "EntailmentConfig":

@@ -220,21 +220,21 @@ def evaluate_endpoint(
 
     Replies that the folder already contains are not requested again.
     """
-    from possibleworlds.integrations import chat
+    from possibleworlds.integrations import chat, chat_run
 
     chosen = {name: limit for name, limit in limits.items() if limit is not None}
     endpoint = chat.Endpoint(url, model, **chosen)
     endpoint.validate()
     run = folder or Path("runs") / re.sub(r"^\.+|[^\w.-]+", "-", model)  # never ".."
-    chat.check_folder(run, endpoint)
+    chat_run.check_folder(run, endpoint)
     names = console.short_names(files)
     advice = f"the replies are in {run}; the same command continues"
     evaluations, results = {}, []
     with console.stoppable(advice) as stop, Bars() as bars:
-        cache = chat.ReplyCache(run / chat.REPLIES)
+        cache = chat.ReplyCache(run / chat_run.REPLIES)
         for file in files:
             advance = bars.counter(names[file], count_lines(file))
-            evaluations[file], result = chat.evaluate_file(
+            evaluations[file], result = chat_run.evaluate_file(
                 endpoint, file, run, cache, advance, stop
             )
             results.append(result)

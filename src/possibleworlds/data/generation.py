@@ -44,7 +44,8 @@ ROUNDS_TO_DOUBLE = 16
 """About the most rounds of generation until the number of blocks has doubled."""
 ROWS_OF_STREAM = 10_000
 """A stream is generated in blocks like those of a split of this many rows."""
-
+MAX_ROWS = 1_000_000_000
+"""The most rows of a split, whose keys are kept in memory: more are for a stream."""
 
 Seed = Annotated[int, records.Range(0)]
 PositiveInt = Annotated[int, records.Range(1)]
@@ -89,8 +90,8 @@ class Split:
             raise UserError(f"{self.method!r} is not a method: {', '.join(ROWS_TOGETHER)}")
         if self.method == "sat" and self.variables[0] < 3:
             raise UserError("a clause of three literals needs 3 variables")
-        if not 0 <= self.clauses <= 1000:
-            raise UserError(f"{self.clauses} clauses: must be within 0-1000")
+        records.check_argument("exact_variables", self.exact_variables, bool)
+        records.check_argument("clauses", self.clauses, Annotated[int, records.Range(0, 1000)])
         for tilt in (self.tilt, self.operator_tilt or 0.0):
             records.check_argument("tilt", tilt, float)
             if not -1 < tilt < 1:
@@ -103,10 +104,9 @@ class Split:
         if not 0 <= low <= high <= 1000:
             raise UserError(f"operators {low}-{high}: must be a range within 0-1000")
         together = ROWS_TOGETHER[self.method]
-        if self.rows < together or self.rows % together:
-            raise UserError(
-                f"{self.rows} rows: {self.method!r} needs a positive multiple of {together}"
-            )
+        if not together <= self.rows <= MAX_ROWS or self.rows % together:
+            multiple = f"a positive multiple of {together}, at most {MAX_ROWS:,}"
+            raise UserError(f"{self.rows} rows: {self.method!r} needs {multiple}")
 
 
 FreeMethod = Literal["fourtuples", "naive", "mutated", "giant", "sat"]

@@ -55,6 +55,8 @@ TILT_OF_BIG = -0.2
 SEARCH_ROWS = 1 << 20
 """Gives conclusions of test (massive) as many variables as the published ones: the more variables,
 the fewer B* are tried."""
+MAX_SCALE = 1000
+"""The largest scale of the paper's splits in memory: a hundred million training rows."""
 
 
 def paper_layout(
@@ -108,8 +110,8 @@ def paper_splits(seed: int = 0, scale: float = 1.0, workers: int = 1) -> dict[st
     check_argument("seed", seed, Seed)
     check_argument("workers", workers, PositiveInt)
     check_argument("scale", scale, float)
-    if not scale > 0:
-        raise UserError(f"scale {scale}: must be positive")
+    if not 0 < scale <= MAX_SCALE:
+        raise UserError(f"scale {scale}: must be positive, and at most {MAX_SCALE}")
     sizes = {}
     for split in PRESETS["paper"]:
         if split.method != "exam":

@@ -149,7 +149,10 @@ def check_training(settings: Settings) -> None:
 def grid(model: type[Model]) -> list[Settings]:
     """List all points of a network's search space."""
     space = model.search_space
-    return [dict(zip(space, values, strict=True)) for values in product(*space.values())]
+    points = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
+    if not points:
+        raise UserError(f"{model.__name__}.search_space has a setting without values")
+    return points
 
 
 def with_defaults(model: type[Model], overrides: Settings) -> Settings:
@@ -162,13 +165,12 @@ def points_to_measure(model: type[Model], request: SearchRequest) -> list[Settin
 
     With a budget, these are all the candidates that it allows, beginning with the defaults, {}.
     """
-    defaults, points = with_defaults(model, {}), grid(model)
-    others = [point for point in points if with_defaults(model, point) != defaults]
-    order = np.random.default_rng(request.seed).permutation(len(others))
+    points, rng = grid(model), np.random.default_rng(request.seed)
     if request.budget is None:
-        return [others[i] for i in order[:MEASURED_POINTS]]
-    count = KEEP_ONE_IN ** request.budget.halvings(len(points))
-    return [{}, *(others[i] for i in order[: count - 1])]
+        return [points[i] for i in rng.permutation(len(points))[:MEASURED_POINTS]]
+    defaults, count = with_defaults(model, {}), KEEP_ONE_IN ** request.budget.halvings(len(points))
+    others = [point for point in points if with_defaults(model, point) != defaults]
+    return [{}, *(others[i] for i in rng.permutation(len(others))[: count - 1])]
 
 
 def make_plan(

@@ -216,6 +216,7 @@ def plan_searches(
     classes = {model: resolve(model, trust=True) for model in requests}
     for model, request in requests.items():  # raises UserError before anything is written
         grid.with_defaults(classes[model], {"epochs": request.epochs})
+        grid.grid(classes[model])
     try:
         (folder / trials.LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -289,5 +290,6 @@ def run_searches(
                     yield Call(f"{name}/", of, trials.evaluate_trial, arguments, on_failure=failed)
 
     scheduler.run(calls, refresh)
-    for name, reason in failures.items():
+    if failures:
+        name, reason = next(iter(failures.items()))
         raise UserError(f"{name} cannot be evaluated: {reason}")

@@ -19,7 +19,7 @@ from typing import Literal
 import torch
 
 from possibleworlds.data.files import TRAINING_FILES, fingerprint
-from possibleworlds.errors import BusyError, StorageError, UserError, named
+from possibleworlds.errors import BusyError, EngineError, StorageError, UserError, named
 from possibleworlds.experiments.grid import Settings
 from possibleworlds.experiments.scheduler import Call, Scheduler
 from possibleworlds.models.registry import resolve
@@ -188,7 +188,7 @@ def run_trial(folder: Path, trial: Trial, data: Path) -> Ending:
         return "stopped"
     except BusyError:
         return "busy"
-    except StorageError:
+    except (EngineError, StorageError):  # of this host, not of the trial
         raise
     except Exception as error:
         record_failure(folder, trial.name, named(error))

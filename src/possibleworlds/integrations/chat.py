@@ -18,31 +18,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 from urllib.parse import urlsplit
 
 import numpy as np
 
-import possibleworlds
-from possibleworlds.data.files import read
 from possibleworlds.data.pairs import Pair
 from possibleworlds.errors import StorageError, UserError, quoted, reason, shortened
 from possibleworlds.language.item import Item
 from possibleworlds.language.problems import Problem
 from possibleworlds.language.prompts import make_item
+from possibleworlds.language.replies import marked_answer, spoken
 from possibleworlds.language.score import Score, score
 from possibleworlds.language.wording import Style
 from possibleworlds.parallel import StopRequestedError
 from possibleworlds.records import Range, check_argument, from_json
-from possibleworlds.storage import file_size, is_temporary, open_regular, sha256
-
-if TYPE_CHECKING:
-    from possibleworlds.training.evaluation import Evaluation
+from possibleworlds.storage import file_size, open_regular
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 """The environment variable that holds the key of the endpoint."""
-REPLIES = "replies.jsonl"
-"""The file of replies in a folder of results."""
 MAX_RESPONSE_BYTES = 10_000_000
 RETRY_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 """HTTP status codes after which the same request may succeed."""
@@ -102,6 +96,8 @@ class Reply:
     text: str
     prompt_tokens: Tokens = 0
     completion_tokens: Tokens = 0
+    cut_off: bool = False
+    """Whether it ends at the most tokens of a reply."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +136,7 @@ class ReplyCache:
             except (ValueError, RecursionError, UserError):
                 continue  # a line that a killed process left incomplete
             tokens = stored.prompt_tokens, stored.completion_tokens
-            self.replies[stored.request] = Reply(stored.text, *tokens)
+            self.replies[stored.request] = Reply(stored.text, *tokens, stored.cut_off)
 
     def add(self, request: str, reply: Reply) -> None:
         """Store a reply."""
@@ -181,20 +177,22 @@ class NoRedirects(urllib.request.HTTPErrorProcessor):
     https_response = http_response
 
 
-def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: False) -> Reply:
+def ask(
+    endpoint: Endpoint,
+    prompt: str,
+    reached: Callable[[], bool] = lambda: False,
+    options: dict[str, Any] | None = None,
+) -> Reply:
     """Send a prompt, and retry after temporary errors.
 
     A failed connection counts as temporary only if the endpoint was `reached` before: a server may
-    be restarting, but a wrong address stays wrong.
+    be restarting, but a wrong address stays wrong. Requests that share `options`, which are those
+    of the endpoint at first, send no option again that one of them had to leave out.
     """
-    body = json.dumps(
-        {
-            "model": endpoint.model,
-            "messages": [{"role": "user", "content": prompt}],
-            "temperature": endpoint.temperature,
-            "max_tokens": endpoint.max_tokens,
-        }
-    ).encode()
+    options = request_options(endpoint) if options is None else options
+    sent = dict(options)
+    messages = [{"role": "user", "content": prompt}]
+    body = json.dumps({"model": endpoint.model, "messages": messages, **sent}).encode()
     headers = {"Content-Type": "application/json"}
     if key := os.environ.get(KEY_VARIABLE):
         headers["Authorization"] = f"Bearer {key}"
@@ -208,6 +206,8 @@ def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: F
                 return read_reply(read_body(response, endpoint.timeout))
         except urllib.error.HTTPError as error:
             problem = f"HTTP {error.code}: {error_excerpt(error)}"
+            if error.code == 400 and leave_out(options, sent, problem):
+                return ask(endpoint, prompt, reached, options)
             if error.code not in RETRY_STATUSES:
                 raise UserError(f"{address}: {problem}") from None
             after = error.headers.get("Retry-After", "")
@@ -220,6 +220,30 @@ def ask(endpoint: Endpoint, prompt: str, reached: Callable[[], bool] = lambda: F
         if attempt < endpoint.retries:
             time.sleep(pause)
     raise UserError(f"{address}: no reply after {endpoint.retries + 1} attempts: {problem}")
+
+
+def request_options(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the options of requests that most endpoints support."""
+    return {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
+
+
+def leave_out(options: dict[str, Any], sent: dict[str, Any], problem: str) -> bool:
+    """Replace or remove an option that was sent and is not supported; return whether there is one.
+
+    >>> options = {"max_tokens": 5}
+    >>> leave_out(options, {**options}, "use 'max_completion_tokens' instead")
+    True
+    >>> options
+    {'max_completion_tokens': 5}
+    """
+    if "max_tokens" in sent and "max_completion_tokens" in problem:
+        options["max_completion_tokens"] = sent["max_tokens"]
+        options.pop("max_tokens", None)  # another thread may have been faster
+        return True
+    if "temperature" in sent and "temperature" in problem and "support" in problem:
+        options.pop("temperature", None)
+        return True
+    return False
 
 
 def read_body(response: HTTPResponse, timeout: float) -> bytes:
@@ -247,7 +271,8 @@ def read_reply(body: bytes) -> Reply:
     """Read the reply in a response; an invalid number of tokens counts as 0."""
     try:
         response = json.loads(body)
-        text = response["choices"][0]["message"]["content"]
+        choice = response["choices"][0]
+        text, cut_off = choice["message"]["content"], choice.get("finish_reason") == "length"
         usage = response.get("usage")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         problem = f"{type(error).__name__}: {reason(error)}"
@@ -258,7 +283,7 @@ def read_reply(body: bytes) -> Reply:
             tokens.append(from_json(usage[name], Tokens, name))  # type: ignore[arg-type]
         except (UserError, KeyError, TypeError, IndexError):
             tokens.append(0)
-    return Reply(text if isinstance(text, str) else "", *tokens)
+    return Reply(text if isinstance(text, str) else "", tokens[0], tokens[1], cut_off)
 
 
 def ask_all(
@@ -281,13 +306,13 @@ def ask_all(
     done: queue.SimpleQueue[tuple[str, Reply | Exception]] = queue.SimpleQueue()
     for request in open_requests.items():
         todo.put(request)
-    stopped = threading.Event()
+    stopped, options = threading.Event(), request_options(endpoint)
 
     def work() -> None:
         while not stopped.is_set():
             try:
                 key, prompt = todo.get_nowait()
-                done.put((key, ask(endpoint, prompt, lambda: cache.added > 0)))
+                done.put((key, ask(endpoint, prompt, lambda: cache.added > 0, options)))
             except queue.Empty:
                 return
             except Exception as error:
@@ -341,6 +366,13 @@ class ChatResult:
         return sum(outcome.verdict == "unreadable" for outcome in self.scores)
 
 
+def score_chat_reply(reply: Reply, item: Item) -> Score:
+    """Score a reply; of one that was cut off, only a marked answer counts."""
+    if reply.cut_off and marked_answer(spoken(reply.text, item.prompt), paragraph=False) is None:
+        return Score("unreadable", "", "cut off before an answer")
+    return score(reply.text, item)
+
+
 def evaluate_chat(
     endpoint: Endpoint,
     pairs: Iterable[Pair],
@@ -352,78 +384,8 @@ def evaluate_chat(
     """Ask a language model whether A entails B for each pair, and score its replies."""
     items = list(items_of(pairs, style))
     replies = ask_all(endpoint, (item.prompt for item in items), cache, progress, stop)
-    scores: list[Any] = [score(r.text, item) for r, item in zip(replies, items, strict=True)]
     return ChatResult(
-        scores,
+        [score_chat_reply(reply, item) for reply, item in zip(replies, items, strict=True)],
         sum(reply.prompt_tokens for reply in replies),
         sum(reply.completion_tokens for reply in replies),
     )
-
-
-def evaluate_file(
-    endpoint: Endpoint,
-    file: Path,
-    run: Path,
-    cache: ReplyCache,
-    progress: Callable[[int], None] = lambda _: None,
-    stop: Callable[[], bool] = lambda: False,
-) -> "tuple[Evaluation, ChatResult]":
-    """Evaluate a language model on a data file, into a folder that `report` reads as a run."""
-    from possibleworlds.training.evaluation import Evaluation
-
-    check_folder(run, endpoint)
-    pairs = read(file)
-    result = evaluate_chat(endpoint, pairs, cache, progress=lambda _: progress(1), stop=stop)
-    right = np.array([outcome.verdict == "right" for outcome in result.scores])
-    evaluation = Evaluation.of(right, pairs)
-    store_results(run, endpoint, file, evaluation)
-    return evaluation, result
-
-
-def check_folder(folder: Path, endpoint: Endpoint) -> None:
-    """Raise UserError if a folder holds anything but replies and results with these settings."""
-    from possibleworlds.training.checkpoint import RUN, read_run
-    from possibleworlds.training.evaluations import EVALUATION
-
-    try:
-        content = {p.name for p in folder.iterdir() if not is_temporary(p)}
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}") from None
-    advice = "--out names another folder"
-    if RUN in content:
-        record = read_run(folder)
-        if record.model != endpoint.model or not record.is_language_model:
-            what = "results of" if record.is_language_model else "a run of the network"
-            raise UserError(f"{folder} holds {what} {shortened(record.model)}; {advice}")
-        max_tokens = record.settings.get("max_tokens", Endpoint.max_tokens)
-        if max_tokens != endpoint.max_tokens:
-            what = f"results with max_tokens {quoted(max_tokens)}"
-            raise UserError(f"{folder} holds {what}, not {endpoint.max_tokens}; {advice}")
-    if content - ({REPLIES, RUN, EVALUATION} if RUN in content else {REPLIES}):
-        raise UserError(f"{folder} holds something else than results of {endpoint.model}; {advice}")
-
-
-def store_results(folder: Path, endpoint: Endpoint, file: Path, evaluation: "Evaluation") -> None:
-    """Store the evaluation of a language model on a file in the form of a run, for `report`.
-
-    All training metrics are zero, as the model was trained elsewhere.
-    """
-    from possibleworlds.logic.alphabet import SYMBOLS
-    from possibleworlds.training.checkpoint import RUN_FORMAT, Metrics, RunRecord
-    from possibleworlds.training.evaluations import EvaluationTask, store
-
-    RunRecord(
-        format=RUN_FORMAT,
-        version=possibleworlds.__version__,
-        model=endpoint.model,
-        settings={"max_tokens": endpoint.max_tokens},
-        training={"batch_size": 0, "permute_symbols": False},
-        seed=0,
-        vocabulary=list(SYMBOLS),
-        data={},
-        torch="",
-        metrics=Metrics(0, 0.0, 0.0, 0, 0.0, 0, finished=True),
-    ).write(folder)
-    store(EvaluationTask(folder, file), {**evaluation.to_json(), "sha256": sha256(file)})

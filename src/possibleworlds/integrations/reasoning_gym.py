@@ -18,19 +18,23 @@ from reasoning_gym.factory import ProceduralDataset, register_dataset
 
 from possibleworlds.errors import UserError
 from possibleworlds.language import Item, Tasks, TaskSettings, score
-from possibleworlds.language.dataset import PREMISES_OF_CONCLUDE
+from possibleworlds.language.dataset import PREMISES_OF_CONCLUDE, task_settings
 from possibleworlds.language.item import Kind
 
 
 @dataclass
 class EntailmentConfig:
-    """Settings of the items, as in `possibleworlds.language.TaskSettings`."""
+    """Settings of the items, as in `possibleworlds.language.TaskSettings`.
 
-    min_variables: int = 2
-    max_variables: int = 5
-    min_operators: int = 1
-    max_operators: int = 6
-    premises: int = 2
+    Those that are None have their defaults, or are those of the source.
+    """
+
+    min_variables: int | None = None
+    max_variables: int | None = None
+    min_operators: int | None = None
+    max_operators: int | None = None
+    premises: int | None = None
+    """By default 2, or 1 from a source with its own sizes."""
     conclusion_operators: int = 2
     source: str = "fourtuples"
     style: str = "unicode"
@@ -44,18 +48,29 @@ class EntailmentConfig:
 
     def settings(self, seed: int) -> TaskSettings:
         """Convert to `TaskSettings`."""
-        return TaskSettings(
-            kind=self.kind,
+        sizes: dict[str, Any] = {}
+        for name in ("variables", "operators"):
+            bounds = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+            if bounds != (None, None):
+                defaults = getattr(TaskSettings, name)
+                sizes[name] = tuple(
+                    default if bound is None else bound
+                    for bound, default in zip(bounds, defaults, strict=True)
+                )
+        premises = self.premises
+        if premises is None and self.source == "fourtuples":
+            premises = 2
+        return task_settings(
+            self.kind,
             source=self.source,
-            variables=(self.min_variables, self.max_variables),
-            operators=(self.min_operators, self.max_operators),
-            premises=self.premises if self.source == "fourtuples" else 1,
+            premises=premises,
             min_operators=self.conclusion_operators,
-            style=self.style,  # type: ignore[arg-type]
-            vocabulary=self.vocabulary,  # type: ignore[arg-type]
+            style=self.style,
+            vocabulary=self.vocabulary,
             shots=self.shots,
             chain_of_thought=self.chain_of_thought,
             seed=seed,
+            **sizes,
         )
 
     def validate(self) -> None:
@@ -92,6 +107,7 @@ class EntailmentDataset(ProceduralDataset):
     def __getitem__(self, idx: int) -> dict[str, Any]:
         """Return question, answer and metadata of an item."""
         item = self.items[idx]
+        formulas = [*item.premises, *([item.conclusion] if item.conclusion else [])]
         return {
             "question": item.prompt,
             "answer": item.answer,
@@ -100,9 +116,9 @@ class EntailmentDataset(ProceduralDataset):
                 "source_index": idx,
                 "item": item.to_json(),
                 "difficulty": {
-                    "variables": (self.config.min_variables, self.config.max_variables),
-                    "operators": (self.config.min_operators, self.config.max_operators),
-                    "premises": self.config.premises,
+                    "variables": len(item.variables),
+                    "operators": max(formula.operators for formula in formulas),
+                    "premises": len(item.premises),
                 },
             },
         }

@@ -20,6 +20,9 @@ from possibleworlds.logic.sat import tseitin
 from possibleworlds.logic.syntax import to_published, to_text
 from possibleworlds.storage import atomic_write
 
+FIRST_LINE = "c A = "
+"""How a DIMACS file that is written here starts."""
+
 
 def record(pair: Pair) -> dict[str, Any]:
     """Convert a pair to JSON values: the published columns, and the label as a truth value.
@@ -71,7 +74,7 @@ def dimacs(pair: Pair) -> str:
     is_entailment = entails(pair.premise, pair.conclusion)  # whatever the label says
     verdict = "A entails B, so this is un" if is_entailment else "A does not entail B, so this is "
     lines = [
-        f"c A = {to_text(pair.premise, 'ascii')}",
+        f"{FIRST_LINE}{to_text(pair.premise, 'ascii')}",
         f"c B = {to_text(pair.conclusion, 'ascii')}",
         f"c {verdict}satisfiable",
         *(f"c variable {number} is {name}" for name, number in numbers.items()),
@@ -95,9 +98,21 @@ def write_dimacs(pairs: Iterable[Pair], folder: Path) -> int:
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from None
     for path in folder.glob("*.cnf"):  # of an earlier export of more pairs
-        if path.stem.isdecimal() and int(path.stem) > count:
-            path.unlink()
+        try:
+            if is_exported(path) and int(path.stem) > count:
+                path.unlink()
+        except OSError as error:
+            raise StorageError(f"{path}: {error.strerror}") from None
     return count
+
+
+def is_exported(path: Path) -> bool:
+    """Whether `write_dimacs` wrote a file, as its name and its first bytes tell."""
+    name = path.stem
+    if not name.isdecimal() or name != f"{int(name):06}" or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(FIRST_LINE)) == FIRST_LINE.encode()
 
 
 def graph(pair: Pair) -> tuple[list[int], list[tuple[int, int, int]], int, int]:

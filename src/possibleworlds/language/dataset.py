@@ -94,7 +94,7 @@ class TaskSettings:
             raise UserError(f"no source called {quoted(self.source)}; there are {known}")
         for name, (low, high) in RANGES.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or not low <= value <= high:
+            if type(value) is not int or not low <= value <= high:
                 raise UserError(f"{name} must be within {low} to {high}, not {quoted(value)}")
         if not isinstance(self.chain_of_thought, bool):
             raise UserError(
@@ -154,13 +154,20 @@ def tasks(
     curriculum `LEVELS`. *conclude* has two premises by default, as a reply that does not look at
     a single one is right too often.
     """
-    level, size = as_python(level), as_python(size)
+    return Tasks(task_settings(kind, level=level, **settings), as_python(size))
+
+
+def task_settings(
+    kind: Kind = "decide", *, level: int | None = None, **settings: Any
+) -> TaskSettings:
+    """Make the settings of `tasks`, without items; `Tasks` and `validate` check their values."""
+    level = as_python(level)
     if settings.get("premises", 1) is None:
         del settings["premises"]
     if kind == "conclude" and settings.get("source", "fourtuples") == "fourtuples":
         settings = {"premises": 2, **settings}
     if level is not None:
-        if not isinstance(level, int) or not 0 <= level < len(LEVELS):
+        if type(level) is not int or not 0 <= level < len(LEVELS):
             raise UserError(f"level must be within 0 to {len(LEVELS) - 1}, not {quoted(level)}")
         settings = {**LEVELS[level], **settings}
     known = [field.name for field in fields(TaskSettings)]
@@ -174,7 +181,7 @@ def tasks(
     if sizes and settings.get("source", "fourtuples") != "fourtuples":
         name = "level" if level is not None else min(sizes)
         raise UserError(f"the source {quoted(settings['source'])} has its own sizes, not {name}")
-    return Tasks(TaskSettings(kind, **settings), size)
+    return TaskSettings(kind, **settings)
 
 
 class Tasks(Sequence[Item]):
@@ -182,7 +189,7 @@ class Tasks(Sequence[Item]):
 
     def __init__(self, settings: TaskSettings, size: int) -> None:
         settings.validate()
-        if not isinstance(size, int) or not 1 <= size <= MAX_ITEMS:
+        if type(size) is not int or not 1 <= size <= MAX_ITEMS:
             raise UserError(f"size must be within 1 to {MAX_ITEMS:,}, not {quoted(size)}")
         self.settings = settings
         self.problems = list(islice(settings.problems(), size))

@@ -61,8 +61,7 @@ class Formula:
     @classmethod
     def variable(cls, name: str) -> "Formula":
         """Make a formula that is a single variable."""
-        if name in CONSTANTS:
-            raise UserError(f"not the name of a variable: {quoted(name)}")
+        check_names([name])
         return cls((name,))
 
     def __invert__(self) -> "Formula":
@@ -148,6 +147,7 @@ class Formula:
         """
         from possibleworlds.logic.truth import evaluate_bits
 
+        check_names(assignment)
         for variable, value in assignment.items():
             if value not in (True, False):
                 raise UserError(f"{variable} is true or false, not {quoted(value)}")
@@ -155,9 +155,8 @@ class Formula:
 
     def rename(self, names: Mapping[str, str]) -> "Formula":
         """Replace variables by other variables."""
-        if any(name in CONSTANTS for name in names.values()):
-            raise UserError("a variable cannot be renamed to a constant")
-        return Formula(tuple(names.get(s, s) if s not in ARITY else s for s in self.rpn))
+        check_names([*names, *names.values()])
+        return Formula(tuple(names.get(s, s) for s in self.rpn))
 
     def basic(self) -> "Formula":
         """Rewrite the formula into ¬ ∧ ∨ →, the operators that the networks know.
@@ -191,6 +190,13 @@ class Formula:
             if len(out) > len(self.rpn) + MAX_REWRITTEN_LENGTH:
                 raise UserError("too many nested ↔ to rewrite: each doubles the formula")
         return Formula(tuple(out))
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise UserError if a name of a variable is a constant or an operator."""
+    for name in names:
+        if name in CONSTANTS or name in ARITY:
+            raise UserError(f"not the name of a variable: {quoted(name)}")
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:

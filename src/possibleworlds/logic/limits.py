@@ -50,7 +50,7 @@ def run_limited(function: str, arguments: list[Any], timeout: float) -> Any:
         child.kill()
         child.wait()
     if not answer:
-        if child.returncode in (-getattr(signal, "SIGXCPU", 0), -getattr(signal, "SIGALRM", 0)):
+        if child.returncode == -getattr(signal, "SIGALRM", 0):
             raise UndecidedError(timeout)
         raise UserError("the process that decides has died (out of memory?)")
     reply = json.loads(answer)

@@ -50,6 +50,8 @@ class Model(nn.Module, ABC):
     """The name that users type. Classes of this folder with a name are listed (registry.py)."""
     summary: ClassVar[str] = ""
     """A one-line description."""
+    family: ClassVar[str] = "others"
+    """bags, sequences, trees or worlds: whose best network a report names (report/figures.py)."""
     citation: ClassVar[str] = ""
     """The source: authors, year, title."""
     settings_class: ClassVar[type]

@@ -53,6 +53,7 @@ class LinearBow(Bow):
 
     name: ClassVar[str] = "linear-bow"
     summary: ClassVar[str] = "mean of symbol vectors, then linear"
+    family: ClassVar[str] = "bags"
     citation: ClassVar[str] = (
         'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.1'
     )
@@ -81,6 +82,7 @@ class MlpBow(Bow):
 
     name: ClassVar[str] = "mlp-bow"
     summary: ClassVar[str] = "mean of symbol vectors, then an MLP"
+    family: ClassVar[str] = "bags"
     citation: ClassVar[str] = (
         'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.1'
     )

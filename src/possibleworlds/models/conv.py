@@ -115,6 +115,7 @@ class ConvNet(Model):
 
     name: ClassVar[str] = "convnet"
     summary: ClassVar[str] = "convolutions over each side"
+    family: ClassVar[str] = "sequences"
     citation: ClassVar[str] = (
         'Kalchbrenner et al. 2014, "A Convolutional Neural Network for Modelling Sentences"'
     )

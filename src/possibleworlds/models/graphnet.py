@@ -58,6 +58,7 @@ class GraphNet(Model):
 
     name: ClassVar[str] = "graphnet"
     summary: ClassVar[str] = "messages between shared subformulas"
+    family: ClassVar[str] = "trees"
     citation: ClassVar[str] = (
         'after Rawson & Reger 2020, "Directed Graph Networks for Logical Reasoning"'
     )

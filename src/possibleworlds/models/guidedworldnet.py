@@ -58,8 +58,8 @@ class GuidedWorldNetSettings(PossibleWorldNetSettings):
     # that training never visits cause false refutations.
     training_step_length: float = 1.0
     training_steps: int = 12  # uniform from 1 to this
-    training_worlds: int = 64  # log-uniform from a quarter of this to this, and fewer where
-    training_evaluations: int = 256  # worlds x (steps + 1) would exceed this
+    training_worlds: int = 64  # at most; log-uniform from a quarter of it
+    training_evaluations: int = 256  # at most: worlds x (steps + 1) of a pair
     training_moves: int = 8  # of tabu search after these steps, uniform from 0 to this
 
 
@@ -68,6 +68,7 @@ class GuidedWorldNet(PossibleWorldNet):
 
     name: ClassVar[str] = "guidedworldnet"
     summary: ClassVar[str] = "worlds that seek a countermodel"
+    family: ClassVar[str] = "worlds"
     citation: ClassVar[str] = (
         "this package; after Evans et al. 2018, "
         '"Can Neural Networks Understand Logical Entailment?"'

@@ -64,6 +64,7 @@ class Lstm(Model):
 
     name: ClassVar[str] = "lstm"
     summary: ClassVar[str] = "an LSTM over each side"
+    family: ClassVar[str] = "sequences"
     citation: ClassVar[str] = 'Hochreiter & Schmidhuber 1997, "Long Short-Term Memory"'
     settings_class: ClassVar[type] = LstmSettings
     search_space: ClassVar[dict[str, list[Any]]] = {
@@ -101,6 +102,7 @@ class BiLstm(Lstm):
 
     name: ClassVar[str] = "bilstm"
     summary: ClassVar[str] = "LSTMs in both directions, each side"
+    family: ClassVar[str] = "sequences"
     citation: ClassVar[str] = 'Schuster & Paliwal 1997, "Bidirectional Recurrent Neural Networks"'
     search_share: ClassVar[float] = 4
     bidirectional: ClassVar[bool] = True
@@ -111,6 +113,7 @@ class LstmTraversal(Lstm):
 
     name: ClassVar[str] = "lstm-traversal"
     summary: ClassVar[str] = "an LSTM over A ⊨ B as one sequence"
+    family: ClassVar[str] = "sequences"
     citation: ClassVar[str] = (
         'Rocktäschel et al. 2015, "Reasoning about Entailment with Neural Attention"'
     )
@@ -128,6 +131,7 @@ class BiLstmTraversal(LstmTraversal):
 
     name: ClassVar[str] = "bilstm-traversal"
     summary: ClassVar[str] = "LSTMs in both directions over A ⊨ B"
+    family: ClassVar[str] = "sequences"
     citation: ClassVar[str] = (
         'Rocktäschel et al. 2015, "Reasoning about Entailment with Neural Attention"'
     )

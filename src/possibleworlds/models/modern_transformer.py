@@ -79,6 +79,7 @@ class ModernTransformer(Model):
 
     name: ClassVar[str] = "modern-transformer"
     summary: ClassVar[str] = "a pre-norm encoder with SwiGLU"
+    family: ClassVar[str] = "sequences"
     citation: ClassVar[str] = (
         "Su et al. 2021 (rotary positions), Shazeer 2020 (SwiGLU), "
         'Shiv & Quirk 2019, "Novel positional encodings to enable tree-based transformers"'

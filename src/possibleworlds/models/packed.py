@@ -8,10 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from possibleworlds.models.sequences import Sequences
-
-GROUPS = 4
-"""The number of length groups into which a batch is divided for attention."""
+from possibleworlds.models.sequences import LENGTH_GROUPS, Sequences
 
 
 class LengthGroup(NamedTuple):
@@ -49,7 +46,7 @@ class Packed:
         owner, position = present.nonzero(as_tuple=True)
         first = lengths.cumsum(0) - lengths
         groups, end = [], 0
-        for rows in torch.arange(len(order), device=order.device).chunk(GROUPS):
+        for rows in torch.arange(len(order), device=order.device).chunk(LENGTH_GROUPS):
             longest = int(lengths[rows[-1]])
             is_token = present[rows, :longest]
             start, end = end, end + int(lengths[rows].sum())

@@ -66,6 +66,7 @@ class PossibleWorldNet(Model):
 
     name: ClassVar[str] = "possibleworldnet"
     summary: ClassVar[str] = "A and B in many imagined worlds"
+    family: ClassVar[str] = "worlds"
     citation: ClassVar[str] = (
         'Evans et al. 2018, "Can Neural Networks Understand Logical Entailment?", section 3.3'
     )

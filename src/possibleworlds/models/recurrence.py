@@ -12,12 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from possibleworlds.models.sequences import Ints, Sequences
+from possibleworlds.models.sequences import LENGTH_GROUPS, Ints, Sequences
 from possibleworlds.models.trees import native
 from possibleworlds.models.trees.workspace import Workspace
-
-LENGTH_GROUPS = 4
-"""The number of length groups into which a batch is divided for torch."""
 
 
 class TimeMajor(NamedTuple):

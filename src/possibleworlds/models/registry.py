@@ -1,6 +1,6 @@
 """Find networks by the name that users type, or by module and class.
 
-A class in a file of this folder that has a `name` is a network. Name, summary, citation and
+A class in a file of this folder that has a `name` is a network. Name, summary, family, citation and
 published figures are read from the source, so that listing the networks does not import torch.
 Other packages add networks by entry points of the group `possibleworlds.models`, such as
 
@@ -38,6 +38,8 @@ class Entry:
     path: str
     """`module:Class`."""
     summary: str
+    family: str
+    """Its family in a report, if that has it."""
     citation: str
     published: dict[str, float]
     """Percent right on each published split, in the paper that it comes from."""
@@ -85,12 +87,13 @@ def entries() -> dict[str, Entry]:
 
 def make_entry(name: str, path: str, constants: dict[str, Any]) -> Entry:
     """Make an entry from what a class declares; the figures of Evans et al. are in paper.py."""
-    summary, citation = (str(constants.get(text, "")) for text in ("summary", "citation"))
+    texts = ("summary", "family", "citation")
+    summary, family, citation = (str(constants.get(text, "")) for text in texts)
     published: Any = TABLE_2.get(name) or constants.get("published")
     is_valid = isinstance(published, dict) and all(
         isinstance(published.get(split), int | float) for split in SPLITS
     )
-    return Entry(name, path, summary, citation, published if is_valid else {})
+    return Entry(name, path, summary, family, citation, published if is_valid else {})
 
 
 def constants_of(path: str) -> dict[str, Any]:

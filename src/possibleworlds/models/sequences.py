@@ -16,6 +16,8 @@ from possibleworlds.logic.alphabet import N_OPERATORS, SYMBOLS
 
 OPEN_CODE, CLOSE_CODE, TURNSTILE_CODE, PADDING_CODE = range(len(SYMBOLS), len(SYMBOLS) + 4)
 N_SYMBOLS = PADDING_CODE + 1
+LENGTH_GROUPS = 4
+"""The number of groups of similar lengths into which torch divides a batch."""
 
 Ints = NDArray[np.integer]
 

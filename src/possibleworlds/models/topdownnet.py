@@ -40,6 +40,7 @@ class TopDownNet(Model):
 
     name: ClassVar[str] = "topdownnet"
     summary: ClassVar[str] = "root down, then over the variables"
+    family: ClassVar[str] = "trees"
     citation: ClassVar[str] = 'Chvalovský 2019, "Top-Down Neural Model For Formulae"'
     published: ClassVar[dict[str, float]] = {
         "validate": 95.5,

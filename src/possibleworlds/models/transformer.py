@@ -30,7 +30,8 @@ class Transformer(Model):
     """An encoder over A and B, and a decoder that attends to it from one start symbol."""
 
     name: ClassVar[str] = "transformer"
-    summary: ClassVar[str] = "attention over A and B as one sequence"
+    summary: ClassVar[str] = "attention over A and B in sequence"
+    family: ClassVar[str] = "sequences"
     citation: ClassVar[str] = 'Vaswani et al. 2017, "Attention Is All You Need"'
     settings_class: ClassVar[type] = TransformerSettings
     search_space: ClassVar[dict[str, list[Any]]] = {

@@ -40,6 +40,7 @@ class TreeLSTM(Model):
 
     name: ClassVar[str] = "treelstm"
     summary: ClassVar[str] = "an LSTM cell per operator, on trees"
+    family: ClassVar[str] = "trees"
     citation: ClassVar[str] = (
         "Tai et al. 2015, "
         '"Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks"'

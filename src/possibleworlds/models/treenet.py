@@ -40,6 +40,7 @@ class TreeNet(Model):
 
     name: ClassVar[str] = "treenet"
     summary: ClassVar[str] = "a layer per operator, on trees"
+    family: ClassVar[str] = "trees"
     citation: ClassVar[str] = (
         "after Allamanis et al. 2017 (EqNet), "
         '"Learning Continuous Semantic Representations of Symbolic Expressions"'

@@ -9,21 +9,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from possibleworlds.models.registry import entries
 from possibleworlds.report.page import HEIGHT, WIDTH, escaped
 
 OTHERS = "others"
 FAMILIES = {
-    "bags": ("Bags of words", "bag of words", "linear-bow mlp-bow"),
-    "sequences": (
-        "Sequences",
-        "sequence network",
-        "convnet transformer lstm bilstm lstm-traversal bilstm-traversal",
-    ),
-    "trees": ("Trees", "tree network", "treenet treelstm"),
-    "worlds": ("Worlds", "network with worlds", "possibleworldnet guidedworldnet"),
-    OTHERS: ("Other networks", "other network", ""),
+    "bags": ("Bags of words", "bag of words"),
+    "sequences": ("Sequences", "sequence network"),
+    "trees": ("Trees and graphs", "tree or graph network"),
+    "worlds": ("Worlds", "network with worlds"),
+    OTHERS: ("Other networks", "other network"),
 }
-"""The title, singular and members of each family, by its class in figures.css."""
+"""The title and singular of each family, by its class in figures.css."""
 LEFT, RIGHT, TOP, BOTTOM = 30, WIDTH - 116, 26, HEIGHT - 40
 """The edges of the plot in a panel; the names of lines are to its right."""
 LABEL_GAP = 13
@@ -33,9 +30,9 @@ CHANCE = 50.0
 
 
 def family_of(model: str) -> str:
-    """Find the family of a network."""
-    matches = (family for family, (_, _, names) in FAMILIES.items() if model in names.split())
-    return next(matches, OTHERS)
+    """Find the family of a network, which a registered one declares."""
+    entry = entries().get(model)
+    return entry.family if entry and entry.family in FAMILIES else OTHERS
 
 
 @dataclass(frozen=True)
@@ -215,7 +212,7 @@ def by_family(lines: Sequence[Line], x_axis: Axis, shaded_to: float | None = Non
     """Draw a panel for each family of networks, with the others as faint context."""
     panel = Panel(x_axis, accuracy_axis(lines))
     drawings = []
-    for family, (title, *_) in FAMILIES.items():
+    for family, (title, _) in FAMILIES.items():
         members = [line for line in lines if line.kind == family]
         context = [line for line in lines if line.kind != family]
         if members:

@@ -77,7 +77,8 @@ class Run:
     @property
     def side(self) -> str:
         """The side of a pair that the network sees: both, left or right."""
-        return str(self.settings.get("side", "both"))
+        side = self.settings.get("side")  # a network of a user may call anything else so
+        return side if side in ("left", "right") else "both"
 
     @property
     def data(self) -> frozenset[tuple[str, str]]:

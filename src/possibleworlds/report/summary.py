@@ -103,7 +103,7 @@ def families(rows: Accuracies) -> Iterator[str]:
     """Name the test set on which the best network of each family is least accurate."""
     falls: list[str] = []
     same: list[str] = []
-    for family, (_, singular, _) in FAMILIES.items():
+    for family, (_, singular) in FAMILIES.items():
         members = [accuracy for row, accuracy in rows if family_of(row.model) == family]
         best = {
             split: max(on[split].mean for on in members if split in on)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import possibleworlds
-from possibleworlds.errors import StorageError, UserError, quoted, reason, shortened
+from possibleworlds.errors import EngineError, StorageError, UserError, quoted, reason, shortened
 from possibleworlds.logic.alphabet import SYMBOLS
 from possibleworlds.models import registry
 from possibleworlds.models.settings import LARGEST, make_settings
@@ -46,7 +46,7 @@ RUN, METRICS = "run.json", "metrics.jsonl"
 TENSOR_FILE = re.compile(r"(model|state)(-\d{1,19})?\.safetensors")
 
 MAX_TENSOR_BYTES = 512 << 20
-"""The largest file of weights or training state that is read."""
+"""The largest file of weights that is read; a training state may be larger by its vectors."""
 CONSTRUCTION_ERRORS = TypeError, ValueError, RuntimeError, KeyError, AssertionError, ArithmeticError
 """What the constructor of a network may raise if its settings are inconsistent."""
 
@@ -194,7 +194,7 @@ def read_run(folder: Path) -> RunRecord:
 
 
 def check_engine(record: RunRecord, engine: str, folder: Path) -> None:
-    """Raise UserError if a run was started with another engine, which rounds differently."""
+    """Raise EngineError if a run was started with another engine, which rounds differently."""
     if record.engine == engine:
         return
     if record.engine == "torch":
@@ -202,7 +202,7 @@ def check_engine(record: RunRecord, engine: str, folder: Path) -> None:
     else:
         remedy = "to go on, install the package with its kernel, without POSSIBLEWORLDS_NATIVE=0"
     earlier = shortened(record.engine)
-    raise UserError(f"{folder} was trained by the {earlier} engine, not by {engine}: {remedy}")
+    raise EngineError(f"{folder} was trained by the {earlier} engine, not by {engine}: {remedy}")
 
 
 def read_history(folder: Path, record: RunRecord) -> list[HistoryLine]:
@@ -271,13 +271,13 @@ def save_tensors(path: Path, tensors: "dict[str, Tensor]", metadata: dict[str, s
         file.write(save(contiguous, metadata))
 
 
-def load_tensors(path: Path) -> "tuple[dict[str, Tensor], dict[str, str]]":
-    """Read the tensors and the metadata of a safetensors file."""
+def load_tensors(path: Path, more_bytes: int = 0) -> "tuple[dict[str, Tensor], dict[str, str]]":
+    """Read the tensors and the metadata of a safetensors file, up to a size."""
     from safetensors import SafetensorError, safe_open
 
     try:
-        if file_size(path) > MAX_TENSOR_BYTES:
-            raise ValueError(f"it has more than {MAX_TENSOR_BYTES:,} bytes")
+        if file_size(path) > (limit := MAX_TENSOR_BYTES + more_bytes):
+            raise ValueError(f"it has more than {limit:,} bytes")
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
     except FileNotFoundError:

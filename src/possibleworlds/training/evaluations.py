@@ -7,9 +7,9 @@ A key is FOLDER/FILE, such as "data/test_easy"; it ends in "@64" if the network 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ EVALUATION = "evaluation.json"
 MAX_ERRORS = 10
 """How many of the rows that a network got wrong are stored, shortest first."""
 
+T = TypeVar("T")
 Evaluations = dict[str, dict[str, Any]]
 
 
@@ -103,21 +104,39 @@ def pending_tasks(
     return [EvaluationTask(run, file, worlds, trust) for file in files if not is_current(file)]
 
 
-digest = cache(sha256)
+def cached_by_version(function: Callable[[Path], T], maxsize: int | None) -> Callable[[Path], T]:
+    """Cache a function of a file, which is computed again when the file has changed."""
+
+    @lru_cache(maxsize)
+    def compute(file: Path, *_: int) -> T:
+        return function(file)
+
+    def cached(file: Path) -> T:
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise UserError(f"{file}: {error.strerror}") from None
+        return compute(file, status.st_ino, status.st_mtime_ns, status.st_size)
+
+    return cached
 
 
-@cache
-def cached_dataset(file: Path) -> "Dataset":
-    """Read a file once for all networks."""
+def read_dataset(file: Path) -> "Dataset":
+    """Read a file as networks take it."""
     from possibleworlds.training.batches import Dataset
 
     return Dataset(read(file))
+
+
+digest = cached_by_version(sha256, maxsize=None)
+cached_dataset = cached_by_version(read_dataset, maxsize=8)
 
 
 def evaluate_task(task: EvaluationTask, model: "type[Model] | None" = None) -> dict[str, Any]:
     """Evaluate a run on a file; its network is registered, trusted, or its class is passed."""
     from possibleworlds.training.predictor import Network
 
+    content = digest(task.file)  # before it is read: if it changes now, it is evaluated again
     data = cached_dataset(task.file)
     network = Network(load_model(task.run, model, task.trust))
     right = network.predict(data, worlds=task.worlds) == data.pairs.label
@@ -127,7 +146,7 @@ def evaluate_task(task: EvaluationTask, model: "type[Model] | None" = None) -> d
     return {
         **Evaluation.of(right, data.pairs).to_json(),
         "errors": wrong[np.argsort(sizes, kind="stable")][:MAX_ERRORS].tolist(),
-        "sha256": digest(task.file),
+        "sha256": content,
     }
 
 

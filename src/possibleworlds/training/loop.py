@@ -238,18 +238,14 @@ class Trainer:
     @contextmanager
     def ema_weights(self) -> Iterator[None]:
         """Temporarily replace the weights by their EMA."""
+        weights = self.adam.state["weight"]
         with torch.no_grad():
-            weights = {name: weight.clone() for name, weight in self.weights.items()}
-            self.set_weights(self.ema)
+            before = weights.clone()
+            weights.copy_(self.adam.state["ema"])
             try:
                 yield
             finally:
-                self.set_weights(weights)
-
-    def set_weights(self, values: dict[str, Tensor]) -> None:
-        """Overwrite the weights of the network."""
-        for name, weight in self.weights.items():
-            weight.data.copy_(values[name])
+                weights.copy_(before)
 
     def evaluate(self) -> float:
         """Compute the accuracy of the EMA of the weights on the validation set."""
@@ -302,7 +298,8 @@ class Trainer:
         """Continue from the checkpoint of a run folder."""
         assert record.state is not None
         path = folder / record.state
-        tensors, metadata = checkpoint.load_tensors(path)
+        in_vectors = sum(vector.nbytes for vector in self.adam.state.values())
+        tensors, metadata = checkpoint.load_tensors(path, in_vectors)
         try:
             self.progress = from_json(json.loads(metadata["progress"]), Progress, "progress")
             for key in self.adam.state:

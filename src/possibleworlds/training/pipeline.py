@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +23,7 @@ from possibleworlds.data.files import (
 from possibleworlds.data.files import fingerprint as folder_fingerprint
 from possibleworlds.data.pairs import Pairs
 from possibleworlds.display import html_table, progress_bar
-from possibleworlds.errors import UserError, quoted, reason
+from possibleworlds.errors import StorageError, UserError, quoted, reason
 from possibleworlds.models import Model
 from possibleworlds.models.registry import entries, resolve
 from possibleworlds.parallel import StopRequestedError, stop_requested
@@ -138,6 +139,8 @@ class TrainingResult:
     job: Job
     trainer: Trainer
     rng_state: Tensor
+    data: dict[str, str]
+    """The SHA-256 of each training file; empty for pairs in memory, which cannot change."""
 
     @property
     def metrics(self) -> Metrics:
@@ -154,7 +157,7 @@ class TrainingResult:
         folder, job = Path(path), self.job
         if (folder / RUN).exists():
             raise UserError(f"{folder} holds a run already; choose another folder")
-        seed, data = self.trainer.seed, self.job.fingerprint()
+        seed, data = self.trainer.seed, self.data or job.fingerprint()
         record = RunRecord.new(job.model_name, self.settings, seed, data, job.engine)
         with exclusive_folder(folder), torch.random.fork_rng(devices=[]):
             read_earlier_run(replace(job, out=folder, resume=False), data)
@@ -256,7 +259,7 @@ def training_data(train: PairsLike, validate: PairsLike | None) -> Path | Traini
     if validate is not None:
         return TrainingData(pairs, as_pairs(validate, "validate"))
     unit = pairs.rows_together
-    held_out = torch.arange(len(pairs)).numpy() // unit % HELD_OUT == HELD_OUT - 1
+    held_out = np.arange(len(pairs)) // unit % HELD_OUT == HELD_OUT - 1
     if not held_out.any():
         raise UserError(f"{len(pairs)} rows are too few to hold some out; give validate=")
     return TrainingData(pairs[~held_out], pairs[held_out])
@@ -269,7 +272,7 @@ def run_job(
 ) -> TrainingResult:
     """Train a network or resume its run, on one thread for repeatable results."""
     check_device(job.device)
-    data = job.fingerprint() if job.out else {}
+    data = job.fingerprint() if job.out or isinstance(job.data, Path) else {}
     earlier = read_earlier_run(job, data)
     values, seed = job.settings, job.seed or 0
     if earlier:
@@ -288,7 +291,7 @@ def run_job(
         rng_state = torch.get_rng_state()
         best = job.build(settings)
     best.load_state_dict(trainer.best, strict=False)
-    return TrainingResult(Network(best.eval()), settings, job, trainer, rng_state)
+    return TrainingResult(Network(best.eval()), settings, job, trainer, rng_state, data)
 
 
 def train_in_folder(
@@ -330,7 +333,7 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
     try:
         content = [p for p in folder.iterdir() if not is_temporary(p)] if folder.exists() else []
     except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}") from None
+        raise StorageError(f"{folder}: {error.strerror}") from None
     if not content:
         return None
     if not (folder / RUN).exists():

@@ -83,8 +83,6 @@ class RunSettings:
         except TypeError as error:
             raise UserError(f"{model.__name__}.training_defaults: {reason(error)}") from None
         training.validate()
-        if getattr(network, "side", "both") not in ("both", "left", "right"):
-            raise UserError("side must be both, left or right")
         return cls(network, training)
 
     def flat(self) -> dict[str, Any]:
