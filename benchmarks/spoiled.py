@@ -274,7 +274,10 @@ def good_run(name: str) -> dict[str, bytes]:
     run_settings = RunSettings(settings, TrainingSettings())
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        trainer.save(folder, RunRecord.new(name, run_settings, 0, {}, kind.engine("cpu")))
+        trainer.save(
+            folder,
+            RunRecord.new(name, run_settings, 0, {}, kind.engine("cpu", run_settings.network)),
+        )
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 

@@ -62,3 +62,13 @@ def test_networks_without_a_kernel_run_on_torch_whatever_there_is(
 ) -> None:
     train(job("mlp-bow", data, tmp_path / "run", epochs=1.0))
     assert read_json(tmp_path / "run" / "run.json")["engine"] == "torch"
+
+
+@pytest.mark.parametrize(("size", "is_multiple"), [(8, False), (16, True)])
+@pytest.mark.parametrize("name", ["lstm", "treelstm", "treenet"])
+def test_the_engine_of_a_size_that_the_kernel_does_not_take_is_torch(
+    name: str, size: int, is_multiple: bool, data: Path, tmp_path: Path
+) -> None:
+    train(job(name, data, tmp_path / "run", size=size, epochs=1.0))
+    expected = native.engine() if is_multiple else "torch"
+    assert read_json(tmp_path / "run" / "run.json")["engine"] == expected

@@ -197,7 +197,7 @@ def test_a_run_is_not_overwritten_nor_mixed_up(data: Path, tmp_path: Path) -> No
         train(quick("treelstm", data, run, resume=True))
     with pytest.raises(UserError, match="started with seed 0"):
         train(replace(quick("treenet", data, run, resume=True), seed=7))
-    with pytest.raises(UserError, match="started with size=8"):
+    with pytest.raises(UserError, match="has size=8"):
         train(quick("treenet", data, run, resume=True, size=16))
     other = tmp_path / "other"
     generate_folder(other, free_splits(80, (1, 4), (1, 5), "fourtuples"), seed=9)

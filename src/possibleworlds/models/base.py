@@ -76,8 +76,8 @@ class Model(nn.Module, ABC):
         self.settings = settings
 
     @classmethod
-    def engine(cls, device: str) -> str:  # noqa: ARG003
-        """Name the engine for a device; a run can only be resumed with the same one."""
+    def engine(cls, device: str, settings: Any) -> str:  # noqa: ARG003
+        """Name the engine for a device and settings; a run can only be resumed with the same."""
         return "torch"
 
     @abstractmethod

@@ -80,9 +80,9 @@ class Lstm(Model):
     """The encodings of a pair, which the classifier receives."""
 
     @classmethod
-    def engine(cls, device: str) -> str:
+    def engine(cls, device: str, settings: Any) -> str:
         """Name the engine that reads sequences on a device: the native kernel, or torch."""
-        return native.engine(device)
+        return native.engine(device, settings.size)
 
     def __init__(self, settings: LstmSettings) -> None:
         super().__init__(settings)

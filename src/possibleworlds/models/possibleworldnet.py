@@ -98,7 +98,7 @@ class PossibleWorldNet(Model):
         self.workspace = Workspace()
 
     @classmethod
-    def engine(cls, device: str) -> str:
+    def engine(cls, device: str, settings: Any) -> str:  # noqa: ARG003
         """Name the engine that computes sat3 on a device: the native kernel, or torch."""
         return native.engine(device)
 

@@ -56,9 +56,9 @@ class TreeLSTM(Model):
     search_share: ClassVar[float] = 2
 
     @classmethod
-    def engine(cls, device: str) -> str:
+    def engine(cls, device: str, settings: Any) -> str:
         """Name the engine that encodes trees on a device: the native kernel, or torch."""
-        return native.engine(device)
+        return native.engine(device, settings.size)
 
     def __init__(self, settings: TreeLSTMSettings) -> None:
         super().__init__(settings)

@@ -58,9 +58,9 @@ class TreeNet(Model):
     training_defaults: ClassVar[dict[str, Any]] = {"permute_after": 10_000}
 
     @classmethod
-    def engine(cls, device: str) -> str:
+    def engine(cls, device: str, settings: Any) -> str:
         """Name the engine that encodes trees on a device: the native kernel, or torch."""
-        return native.engine(device)
+        return native.engine(device, settings.size)
 
     def __init__(self, settings: TreeNetSettings) -> None:
         super().__init__(settings)

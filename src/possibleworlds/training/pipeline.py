@@ -88,10 +88,9 @@ class Job:
         path = f"{self.model.__module__}:{self.model.__qualname__}"
         return next((name for name, entry in entries().items() if entry.path == path), path)
 
-    @property
-    def engine(self) -> str:
-        """What computes the training: torch, or the native kernel."""
-        return self.model_class.engine(self.device)
+    def engine(self, settings: RunSettings) -> str:
+        """Name what computes the training: torch, or the native kernel."""
+        return self.model_class.engine(self.device, settings.network)
 
     def build(self, settings: RunSettings) -> Model:
         """Build the network, with its initial weights."""
@@ -158,7 +157,8 @@ class TrainingResult:
         if (folder / RUN).exists():
             raise UserError(f"{folder} holds a run already; choose another folder")
         seed, data = self.trainer.seed, self.data or job.fingerprint()
-        record = RunRecord.new(job.model_name, self.settings, seed, data, job.engine)
+        engine = job.engine(self.settings)
+        record = RunRecord.new(job.model_name, self.settings, seed, data, engine)
         with exclusive_folder(folder), torch.random.fork_rng(devices=[]):
             read_earlier_run(replace(job, out=folder, resume=False), data)
             torch.set_rng_state(self.rng_state)
@@ -285,7 +285,8 @@ def run_job(
         if job.out is None:
             run_to_end(trainer, on_step, on_evaluation, lambda: None)
         else:
-            record = earlier or RunRecord.new(job.model_name, settings, seed, data, job.engine)
+            engine = job.engine(settings)
+            record = earlier or RunRecord.new(job.model_name, settings, seed, data, engine)
             with exclusive_folder(job.out):
                 train_in_folder(trainer, job, record, on_step, on_evaluation)
         rng_state = torch.get_rng_state()
@@ -348,8 +349,8 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
     if record.data != data:
         where = f" than {job.data}" if isinstance(job.data, Path) else ""
         raise UserError(f"{folder} was trained on other data{where}")
-    check_engine(record, job.engine, folder)
     stored, requested = record.flat_settings, RunSettings.read(job.model_class, job.settings).flat()
+    check_engine(record, job.engine(RunSettings.read(job.model_class, stored)), folder)
     extended: dict[str, Any] = {
         name: requested[name]
         for name in ("epochs", "minutes")

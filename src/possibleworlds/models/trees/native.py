@@ -54,9 +54,10 @@ def _choose() -> int | None:
     return int(names.index(choice))
 
 
-def engine(device: torch.device | str = "cpu") -> str:
+def engine(device: torch.device | str = "cpu", size: int = SIZE_UNIT) -> str:
     """Name the engine that runs networks with worlds, LSTMs and trees: native or torch."""
-    return "native" if torch.device(device).type == "cpu" and _choose() is not None else "torch"
+    is_native = torch.device(device).type == "cpu" and _choose() is not None and _fits(size)
+    return "native" if is_native else "torch"
 
 
 def describe() -> str:
@@ -71,9 +72,14 @@ def applies(*tensors: Tensor) -> bool:
     return fit and _choose() is not None
 
 
+def _fits(size: int) -> bool:
+    """Whether the kernel takes an LSTM, TreeLSTM or TreeNet of this size."""
+    return size % SIZE_UNIT == 0 and 0 < size <= MAX_SIZE
+
+
 def takes(size: int, *tensors: Tensor) -> bool:
     """Whether the kernel can process an LSTM, TreeLSTM or TreeNet with these tensors."""
-    return size % SIZE_UNIT == 0 and 0 < size <= MAX_SIZE and applies(*tensors)
+    return _fits(size) and applies(*tensors)
 
 
 def _number() -> int:
