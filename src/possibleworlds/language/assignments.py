@@ -25,7 +25,7 @@ from possibleworlds.language.phrases import (
     SEPARATOR,
     START,
 )
-from possibleworlds.language.replies import plain
+from possibleworlds.language.replies import plain, without
 from possibleworlds.language.wording import folded
 
 TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"
@@ -258,7 +258,7 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
         values = read_values(listing, item)
         reason, _, others = reason.strip().partition("\n")
     reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{after}"))
-    after = OTHER_CASES.sub(" ", after)
+    after = without(OTHER_CASES, after)
     said = IS_REFUTED.sub(" ", f"{reason}\n{after}")
     denied = bool(
         DENIAL.search(IS_REFUTED.sub(" ", reason))
@@ -287,11 +287,11 @@ def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Ite
 
 
 OTHER_CASES = re.compile(
-    r"[^.!?\n]*\b(?:(?:all|every|any|the)\s+other|other\s+(?:cases|rows|assignments)|"
-    r"only\s+(?:such\s+)?(?:case|row|assignment|one))\b[^.!?\n]*",
+    r"\b(?:(?:all|every|any|the)\s+other|other\s+(?:cases|rows|assignments)|"
+    r"only\s+(?:such\s+)?(?:case|row|assignment|one))\b",
     re.IGNORECASE,
 )
-"""A sentence about the other cases."""
+"""What a sentence about the other cases contains."""
 ANOTHER = re.compile(
     r"\W*(?:or|alternatively|answer(?:\s+\d+)?|corrected|correction|edit|final(?:ly)?)\b",
     re.IGNORECASE,

@@ -49,6 +49,7 @@ from possibleworlds.language.replies import (
     plain,
     question_before,
     states,
+    without,
 )
 
 
@@ -117,7 +118,7 @@ def stands(decision: bool, rest: str) -> bool:
     """Whether the text after a decision does not contradict it."""
     if RETRACTION.search(rest) or (not decision) in verdicts(rest):
         return False
-    contrary = NO_COUNTERMODEL.sub(" ", OF_CONVERSE.sub(" ", rest)) if decision else rest
+    contrary = NO_COUNTERMODEL.sub(" ", without(OF_CONVERSE, rest)) if decision else rest
     if CONTRARY[decision].search(contrary):
         return False
     return all(bool(other[1]) is decision for other in OTHER_ANSWER.finditer(rest))

@@ -271,7 +271,6 @@ CONDITION = re.compile(
 IF_IT_WERE = re.compile(r"\bif\s+[^,.;\n]{1,40}?\s(?:were|was)\b", re.IGNORECASE)
 """What makes an answer conditional, and what does not."""
 OF_CONVERSE = re.compile(
-    r"[^.!?\n]*\b(?:converse|reverse\s+(?:direction|implication)|other\s+direction)\b[^.!?\n]*",
-    re.IGNORECASE,
+    r"\b(?:converse|reverse\s+(?:direction|implication)|other\s+direction)\b", re.IGNORECASE
 )
-"""A sentence about the other direction."""
+"""What a sentence about the other direction contains."""
