@@ -209,7 +209,10 @@ def read_values(text: str, item: Item) -> Values:
             continue
         values *= len(written) // len(values)
         for variable, value in zip(written, values, strict=True):
-            known = names[re.sub(r"\s+", " ", folded(variable))]
+            known = names.get(re.sub(r"\s+", " ", folded(variable)))
+            if known is None:  # a letter that differs by more than its case
+                contradictory = True
+                continue
             truth = bool(IS_TRUE.match(value))
             contradictory |= assignment.setdefault(known, truth) != truth
             contradictory |= bool(match["again"] and bool(IS_TRUE.match(match["again"])) != truth)
