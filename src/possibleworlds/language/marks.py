@@ -4,10 +4,6 @@ import re
 
 KEYS = ("answer", "final_answer", "final answer")
 KEY = re.compile(r"answer[\"']\s*:", re.IGNORECASE)
-PYTHON_DICT = re.compile(
-    r"\A[^{}]*(?P<dict>\{)[^{}]*'(?:final_)?answer'\s*:\s*"
-    r"(?:'([^'{}]*)'|\"([^\"{}]*)\"|(True|False))\s*\}\W*\Z"
-)
 MARK = re.compile(
     r"answer(?:\s+to\s+(?:the|this)\s+(?:question|problem)|\s*\(\s*(?:yes|no)\s*(?:/|or)\s*"
     r"(?:yes|no)\s*\))?(?:(?:\s+is)?[*_`]*\s*[:=：][*_`]*|"

@@ -14,8 +14,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
 
 from possibleworlds.language.marks import (
     ANSWERED,
@@ -39,7 +37,6 @@ from possibleworlds.language.marks import (
     NOT_STATED,
     OWN_PREMISE,
     PREMISE,
-    PYTHON_DICT,
     QUESTION,
     QUOTES,
     SENTENCE_END,
@@ -49,6 +46,13 @@ from possibleworlds.language.marks import (
     TURN,
     WRAPPERS,
 )
+from possibleworlds.language.objects import (
+    ObjectPairs,
+    keys_and_values,
+    outermost_object,
+    python_dict,
+    said_besides,
+)
 
 MAX_REPLY = 20_000
 """How many characters at the end of a reply are read."""
@@ -56,8 +60,6 @@ MAX_PLACES = 200
 """How many possible marks of an answer are tried, from the end; more make a reply unreadable."""
 MAX_LEAD = 2_000
 """How many characters before an answer may belong to its sentence."""
-MAX_OBJECTS = 20
-"""How many braces are tried as the start of a JSON object."""
 
 
 @dataclass(frozen=True)
@@ -298,31 +300,19 @@ def ends_answer(line: str) -> bool:
 
 def answer_in_object(reply: str, place: int) -> Answer | None:
     """Read the answer of the outermost JSON object, or of a flat Python dict, around a key."""
+    if not KEY.match(reply, place):
+        return None
+    outermost = outermost_object(reply, place) or python_dict(reply)
+    if outermost is None:
+        return None
     try:
-        return outermost_answer(reply, place)
+        return answer_of(*outermost, reply)
     except RecursionError:
         return Answer("")
 
 
-def outermost_answer(reply: str, place: int) -> Answer | None:
-    """Do the same; raise RecursionError if an object is nested too deeply."""
-    if not KEY.match(reply, place):
-        return None
-    start, outermost = place, None
-    for _ in range(MAX_OBJECTS):
-        if (start := reply.rfind("{", 0, start)) < 0:
-            break
-        pairs, end = decode_object(reply, start)
-        if pairs is not None and end > place:
-            outermost = pairs, start, end
-    if outermost is None:
-        literal = PYTHON_DICT.search(reply)
-        if literal and len(re.findall(r"'(?:final_)?answer'\s*:", literal[0])) > 1:
-            return Answer("")
-        if literal and not is_stated(reply, brace := literal.start("dict"), lead_at(reply, brace)):
-            return Answer("")
-        return Answer(literal[2] or literal[3] or literal[4]) if literal else None
-    pairs, start, end = outermost
+def answer_of(pairs: ObjectPairs, start: int, end: int, reply: str) -> Answer:
+    """Read the answer of an object with this start and end."""
     if not is_stated(reply, start, lead_at(reply, start)):
         return Answer("")
     answers = [answer for key, answer in pairs if key.lower() in KEYS]
@@ -332,48 +322,13 @@ def outermost_answer(reply: str, place: int) -> Answer | None:
     question = next((q for key, q in pairs if key.lower() == "question" and isinstance(q, str)), "")
     if question and not question.lower().startswith(("does", "is the arg")):
         return Answer("")
-    keys = [key.lower() for key, _ in pairs]
-    place_of = next(i for i, key in enumerate(keys) if key in KEYS)
-    said = "\n".join(
-        value
-        if isinstance(value, str) and "counter" not in key
-        else f"{key}: {keys_and_values(value)}"
-        for number, (key, value) in enumerate(pairs)
-        if value and (number > place_of or "counter" in key) and value not in ("none", "None")
-        if isinstance(value, str | ObjectPairs)
-    )
-    rest = f"{said}\n{reply[end:]}".strip("` \n")
+    rest = f"{said_besides(pairs)}\n{reply[end:]}".strip("` \n")
     if isinstance(answer, bool):
         answer = "yes" if answer else "no"
     if isinstance(answer, ObjectPairs):
         return Answer(f"{{{keys_and_values(answer)}}}", after=rest, nested=True)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return Answer(text, after=rest)
-
-
-class ObjectPairs(list[tuple[str, Any]]):
-    """The keys and values of a JSON object, including repeated keys."""
-
-
-def keys_and_values(value: Any) -> str:
-    """Write an object as its keys and values; other values as they are."""
-    if not isinstance(value, ObjectPairs):
-        return str(value)
-    texts = (tuple(json.dumps(part, ensure_ascii=False) for part in pair) for pair in value)
-    return ", ".join(f"{key}: {of_key}" for key, of_key in texts)
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=ObjectPairs, strict=False)
-
-
-@lru_cache(maxsize=2 * MAX_OBJECTS)  # the next position tries almost the same braces
-def decode_object(reply: str, start: int) -> tuple[ObjectPairs | None, int]:
-    """Decode the JSON object that starts at a brace, and return its end."""
-    try:
-        value, end = DECODER.raw_decode(reply, start)
-    except (ValueError, RecursionError):
-        return None, start
-    return (value, end) if isinstance(value, ObjectPairs) else (None, start)
 
 
 def closing(text: str, start: int) -> int:
