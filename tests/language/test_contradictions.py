@@ -66,3 +66,91 @@ def test_keys_that_contradict_the_answer(name: str, reply: str) -> None:
 )
 def test_keys_that_fit_the_answer(name: str, reply: str) -> None:
     assert score(reply, ITEMS[name]).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("valid", "Answer: no\n\nTo get Answer: yes, the premises would have to be stronger."),
+        ("valid", "**Answer: no**\n\nWith r as an extra premise, the answer is yes."),
+        ("invalid", "Answer: yes\n\nFor the second premise, the answer is no."),
+        ("invalid", "Answer: yes\n\nWithout p, the answer is no."),
+        ("invalid", "Answer: yes\n\nHad p been false, the answer is no."),
+        ("invalid", "Answer: yes\n\nIn the other direction, the answer is no."),
+        ("invalid", "Answer: yes\n\nDropping p, the answer is no."),
+        ("invalid", "The answer is yes.\n\nReading it the other way, the answer is no."),
+        ("invalid", "\\boxed{yes}\n\nThe other way round, the answer is no."),
+        ("invalid", '{"answer": "yes"}\n\nThe other way round, the answer is no.'),
+        (
+            "irrefutable",
+            "Answer: p = true, q = true, r = false\n\nFor the other rows, the answer is none.",
+        ),
+        (
+            "refutable",
+            "Answer: none\n\nLeaving premise 2 out, the answer is p = false, q = true, r = true",
+        ),
+        ("conclude", "Answer: p → q\n\nTaking both, the answer is p → r."),
+    ],
+)
+def test_an_aside_after_an_answer(name: str, reply: str) -> None:
+    assert score(reply, ITEMS[name]).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("valid", "Answer: yes\n\nSince p gives q, and q gives r, the answer is yes."),
+        ("valid", "To summarize, the answer is yes."),
+        ("valid", "For every row the conclusion is true, so the answer is yes."),
+        ("invalid", "Answer: yes\n\nWait, since p = F, q = T is a countermodel, the answer is no."),
+        (
+            "invalid",
+            "Answer: yes\n\nLet me check row 3. Since it is a countermodel, the answer is no.",
+        ),
+        (
+            "refutable",
+            "Answer: p = F, q = T, r = T\n\nAs this works, the answer is p = F, q = T, r = F.",
+        ),
+    ],
+)
+def test_an_answer_that_is_repeated_or_corrected(name: str, reply: str) -> None:
+    assert score(reply, ITEMS[name]).verdict == "right"
+
+
+@pytest.mark.parametrize("form", ["{}\n\n{}", "{}\n{}.", "{}\n**{}**", "{}\n\n- {}"])
+@pytest.mark.parametrize(
+    "heading", ["### Counterexamples", "**Countermodel:**", "Exceptions:", "Fallacy", "**Issues**"]
+)
+def test_a_word_below_a_heading_that_asks_something_else(form: str, heading: str) -> None:
+    for name, word in (("valid", "Yes"), ("invalid", "No")):
+        assert score(form.format(heading, word), ITEMS[name]).verdict == "unreadable"
+    of_case = "ounter" in heading
+    for said in ("", "Premise 1 is fine.\n\n"):
+        reply = said + form.format(heading, "None")
+        assert (score(reply, ITEMS["irrefutable"]).verdict == "right") is of_case
+        assert score(reply, ITEMS["refutable"]).verdict == ("wrong" if of_case else "unreadable")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["## Verdict", "**Conclusion:**", "### Final answer:", "Therefore:", "**Does it follow:**"],
+)
+def test_a_word_below_a_heading_that_asks_the_question(heading: str) -> None:
+    for name, word in (("valid", "Yes"), ("invalid", "No")):
+        assert score(f"I see.\n\n{heading}\n\n{word}", ITEMS[name]).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("invalid", "The conclusion follows, so the answer is no."),
+        ("invalid", "Since it follows, the answer is no."),
+        ("invalid", "Since the argument is valid, it does not follow."),
+        ("valid", "The conclusion does not follow, so the answer is yes."),
+        ("valid", "As the argument is invalid, the answer is yes."),
+        ("irrefutable", "Since it does not follow, the answer is none."),
+        ("refutable", "Since it follows, the answer is p = false, q = true, r = true"),
+    ],
+)
+def test_a_sentence_that_contradicts_its_own_answer(name: str, reply: str) -> None:
+    assert score(reply, ITEMS[name]).verdict == "unreadable"

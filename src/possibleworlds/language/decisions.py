@@ -7,9 +7,10 @@ single words cannot tell "it follows" from "few think that it follows".
 import re
 from collections.abc import Iterator
 
-from possibleworlds.language.marks import CLAUSE_END, RETRACTION, SENTENCE_END
+from possibleworlds.language.marks import CLAUSE_END, LEAD_WORDS, RETRACTION, SENTENCE_END
 from possibleworlds.language.phrases import (
     ALL_CASES,
+    BARE,
     CASE_IN_POINT,
     CONDITION,
     CONTRARY,
@@ -18,6 +19,7 @@ from possibleworlds.language.phrases import (
     EDGE,
     FOLLOWS,
     GIVES_VALUES,
+    HEADING,
     HEDGE,
     IF_IT_WERE,
     LABELLED,
@@ -149,8 +151,19 @@ def is_one_case(text: str) -> bool:
     return any(words.search(text) for words in (ONE_CASE, SUPPOSES, GIVES_VALUES))
 
 
+def contradicts(decision: bool, said: str) -> bool:
+    """Whether these words before a decision state the opposite: "Since it follows, no".
+
+    >>> contradicts(False, "Since it follows, "), contradicts(False, "As q follows, ")
+    (True, False)
+    """
+    return (not decision) in verdicts(REASON_BEFORE.sub("", said, count=1))
+
+
 def fits(decision: bool, said: str) -> bool:
     """Whether a decision may follow on these words, which do not contradict it."""
+    if contradicts(decision, said):
+        return False
     if not decision:
         return not NO_COUNTERMODEL.search(said)
     if REASON_BEFORE.match(said):
@@ -176,7 +189,7 @@ def read_end(reply: str) -> bool | None:
     paragraph = last_paragraph(reply)
     if NUMBERED.match(last) or PREMISE_LINE.search(paragraph):
         return None
-    if denied_before("\n".join(lines[-20:-1])):
+    if denied_before("\n".join(lines[-20:-1])) or is_other_heading(heading(reply)):
         return None
     bold = bold_at_end(reply)
     for text in (*([bold] if bold else []), *endings(last)):
@@ -190,6 +203,23 @@ def read_end(reply: str) -> bool | None:
             supposed = not decision and SUPPOSES.search(list(sentences(said))[-1])
             return decision if not supposed and fits(decision, said) else None
     return None
+
+
+def heading(reply: str) -> str:
+    """Return the heading above a bare yes, no or none in the last line; empty if there is none.
+
+    >>> heading("All rows are fine.\\n\\n### Exceptions\\n\\nNone."), heading("I see.\\nNo.")
+    ('### Exceptions', '')
+    """
+    *before, last = [line for line in reply.splitlines() if any(map(str.isalnum, line))] or [""]
+    return before[-1] if before and BARE.match(last) and HEADING.match(before[-1]) else ""
+
+
+def is_other_heading(text: str) -> bool:
+    """Whether a yes or a no below this heading need not answer the question of the item."""
+    text = text.rstrip("*_: ")
+    introduces = any(words.match(f"{text}:") for words in (LEAD_WORDS, VERDICT))
+    return bool(text) and not introduces and answers_other_question(text)
 
 
 def last_paragraph(reply: str) -> str:

@@ -22,10 +22,21 @@ LEAD_WORDS = re.compile(
     r"(?:[\s*_#>$:`\"“<\[\\(•∴→⇒➡➜|✅✔✓☑🎯👉★–—-]|\\(?:text|mathbf)\{|\d+[.)]|step\s+\d+|"
     r"\b(?:so|then|thus|therefore|hence|and|now|finally|ultimately|overall|clearly|"
     r"final|the|my|our|correct|right|exact|direct|short|logical|full|answer|verdict|result|decision|"
-    r"conclusion|conclude|summary|conclusively|in|to|we|i|it|this|that|which|is|are|be|must|can|see|"
-    r"have|get|find|clear|follows\s+that|means|shows|proves|demonstrates|confirms|implies\s+that|this\s+case|here|"
+    r"conclusion|conclude|summary|conclusively|in|we|i|it|this|that|which|is|are|be|must|can|see|"
+    r"have|get|find|clear|to\s+(?:conclude|summari[sz]e|sum\s+up|be\s+(?:clear|exact))|follows\s+that|means|shows|proves|demonstrates|confirms|implies\s+that|this\s+case|here|"
     r"consequently|accordingly|as\s+a\s+result|done|given\s+this|of\s+course|indeed|output|json)\b)*\Z",
     re.IGNORECASE,
+)
+OTHER_SUBJECT = re.compile(
+    r"\W*(?:(?:but|and|yet|now|however)\b\W*)?(?:(?:if|when|provided|were|had)\b|in\s+case\b|"
+    r"(?:for|with|under)\b(?!\s+(?:all|every|each|any|no|th(?:is|ese|at)\s+reasons?)\b)|"
+    r"without\b(?!\s+(?:an?y?\s+)?(?:such|counter))|in\s+the\s+(?:other|opposite)\b|"
+    r"to\s+(?:an?|the|those|some)\b)",
+    re.IGNORECASE,
+)
+"""The start of a clause by which an answer after it may be conditional, or about something else."""
+SECOND_THOUGHT = re.compile(
+    r"\W*(?:(?:but|no)\b\W*)?(?:wait|hmm+|actually|oops|hold\s+on|correction)\b", re.IGNORECASE
 )
 CLAUSE_END = re.compile(
     r"[,;–—](?=\s|\Z)|\b(?:so|thus|therefore|hence|consequently)\b|\bwhich\s+means\b", re.IGNORECASE

@@ -198,6 +198,12 @@ GIVES_VALUES = re.compile(
     r"\b(?:consider|take|let(?!\s+(?:me|us)|'s)|setting)\b|(?:=|\bwith\s+\w+)\s*(?:true|false|[tf01])\b",
     re.IGNORECASE,
 )
+BARE = re.compile(
+    r"\W*(?:none|(?:yes|yep|no|nope|null|n/?a|impossible|true|false|[yn])\b(?!\s*\w))",
+    re.IGNORECASE,
+)
+HEADING = re.compile(r"\s*#|.*[:*_–—-]\s*\Z|[^|=.!?]{0,40}\Z")
+"""An answer of one word, and a line above it that it may answer."""
 NUMBERED = re.compile(r"\A\W*\d+[.)]\s")
 PREMISE_LINE = re.compile(r"^\W*premises?\W*:", re.IGNORECASE | re.MULTILINE)
 LABELLED = re.compile(
@@ -230,7 +236,7 @@ NO_COUNTERMODEL = re.compile(
 )
 """Denials that a countermodel exists, and what it would be like."""
 COUNTEREXAMPLE = re.compile(rf"\b{COUNTERMODEL}\b|{REFUTED}", re.IGNORECASE)
-REASON_BEFORE = re.compile(r"\W*(?:since|because|as|given\s+that)\b", re.IGNORECASE)
+REASON_BEFORE = re.compile(r"\A\W*(?:since|because|as|given\s+that)\b", re.IGNORECASE)
 HEDGE = re.compile(
     r"(?<!at )\bmost(?:ly)?\b|\b(?:majority|usually|sometimes|often|luck|partly|partially)\b",
     re.IGNORECASE,

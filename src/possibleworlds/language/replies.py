@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from possibleworlds.language.marks import (
     ANSWERED,
@@ -35,10 +36,12 @@ from possibleworlds.language.marks import (
     MARK,
     MARKED_ANSWER,
     NOT_STATED,
+    OTHER_SUBJECT,
     OWN_PREMISE,
     PREMISE,
     QUESTION,
     QUOTES,
+    SECOND_THOUGHT,
     SENTENCE_END,
     TEXT,
     THINKING,
@@ -172,6 +175,29 @@ def marked_answer(reply: str, paragraph: bool) -> Answer | None:
     return None
 
 
+def stated_before(reply: str) -> str:
+    """Return the start of a reply with another answer; empty if its last one does not need it.
+
+    An answer after a clause may be about something else: "Dropping p, the answer is no".
+
+    >>> stated_before("Answer: yes. So p. Dropping p, the answer is no.")
+    'Answer: yes. So p. '
+    """
+    later: list[int] = []  # where the sentences of later answers start
+    for place in islice(places(reply), MAX_PLACES):
+        answer = answer_at(reply, place, paragraph=False)
+        if answer is None:
+            continue
+        is_alone = bool(LEAD_WORDS.match(answer.lead))
+        if not later and (is_alone or SECOND_THOUGHT.match(answer.lead)):
+            return ""
+        if later and is_alone and answer.text:
+            again = CHECKS_AGAIN.search(reply, place + len("answer"), later[0])
+            return "" if again else reply[: later[-1]]
+        later.append(max(0, sentence_start(reply, place)))
+    return ""
+
+
 def places(reply: str) -> Iterator[int]:
     """Yield the positions of `answer` and `boxed`, last first."""
     lowered = reply.lower()
@@ -281,7 +307,7 @@ def states(lead: str) -> bool:
     clauses = list(CLAUSE_END.finditer(lead))
     if not clauses or not LEAD_WORDS.match(lead, clauses[-1].end()):
         return False
-    if re.match(r"\W*(?:if|when|provided|in\s+case)\b", lead, re.IGNORECASE):
+    if OTHER_SUBJECT.match(lead):
         return bool(CONCLUDES.match(clauses[-1][0]))
     return True
 

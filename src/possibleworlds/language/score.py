@@ -19,7 +19,7 @@ An assignment is checked by evaluating the formulas in it, a conclusion by decid
 """
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,16 +27,19 @@ from possibleworlds.errors import UserError, quoted
 from possibleworlds.language.assignments import DENIAL, gives_another, read_assignment, says_none
 from possibleworlds.language.decisions import (
     answers_other_question,
+    contradicts,
     fits,
+    heading,
+    is_other_heading,
     last_paragraph,
     read_decision,
     read_end,
     read_opening,
     verdicts,
 )
-from possibleworlds.language.item import Item
+from possibleworlds.language.item import Item, Kind
 from possibleworlds.language.marks import LEAD_WORDS, RETRACTION
-from possibleworlds.language.phrases import RULE
+from possibleworlds.language.phrases import CASE, RULE
 from possibleworlds.language.problems import TAUTOLOGY, why_no_conclusion
 from possibleworlds.language.replies import (
     Answer,
@@ -45,6 +48,7 @@ from possibleworlds.language.replies import (
     marked_answer,
     plain,
     spoken,
+    stated_before,
 )
 from possibleworlds.logic.alphabet import AND, IFF, IMPLIES, OR
 from possibleworlds.logic.entailment import entails
@@ -79,9 +83,13 @@ def score(reply: str, item: Item) -> Score:
         raise UserError(f"a reply is a text, not {type(reply).__name__}")
     if not isinstance(item, Item):
         raise UserError(f"a reply is scored by its item, not by {quoted(item)}")
-    return {"decide": score_decision, "refute": score_refutation, "conclude": score_conclusion}[
-        item.kind
-    ](reply, item)
+    score_kind = SCORERS[item.kind]
+    reply = spoken(reply, item.prompt)
+    result = score_kind(reply, item)
+    before = stated_before(reply) if result.verdict != "unreadable" else ""
+    if before and score_kind(before, item).verdict != result.verdict:
+        return Score("unreadable", "", "two answers")
+    return result
 
 
 NOT_SO = re.compile(
@@ -92,8 +100,15 @@ NOT_SO = re.compile(
 """Words on the line before an unmarked answer by which it need not be one."""
 
 
+OF_CASE = re.compile(rf"[\W\d]*(?:(?:such|refuting|the|an?)\s+)*{CASE}\W*", re.IGNORECASE)
+"""A heading of a case or none."""
+
+
 def end_of(reply: str, paragraph: bool) -> Answer:
     """Return the end of a reply that marks no answer: its last bold text, paragraph or line."""
+    above = heading(reply)
+    if is_other_heading(above) and not (paragraph and OF_CASE.fullmatch(above)):
+        return Answer("")
     if bold := bold_at_end(reply):
         return Answer(bold)
     before = (
@@ -119,7 +134,6 @@ def without_statements(text: str, item: Item) -> str:
 
 def score_decision(reply: str, item: Item) -> Score:
     """Score a yes or a no."""
-    reply = spoken(reply, item.prompt)
     answer = marked_answer(reply, paragraph=False)
     if answer is None:
         said = without_statements(reply, item)
@@ -150,14 +164,16 @@ def score_decision(reply: str, item: Item) -> Score:
 
 def score_refutation(reply: str, item: Item) -> Score:
     """Score an assignment, or the statement that there is none."""
-    reply = spoken(reply, item.prompt)
     marked = marked_answer(reply, paragraph=True)
     answer = marked or end_of(reply, paragraph=True)
     after = f"{answer.line}\n{answer.after}"
     values = read_assignment(answer.text, after, item)
     none = not (values.assignment or values.denied) and says_none(answer.text, after)
     before = without_statements(answer.lead if marked else last_paragraph(reply), item)
-    if none and not (LEAD_WORDS.match(before) or fits(True, before)):
+    if not marked and OF_CASE.fullmatch(heading(reply)):
+        before = ""
+    contrary = bool(marked and values.assignment and contradicts(False, before))
+    if contrary or (none and not (LEAD_WORDS.match(before) or fits(True, before))):
         return Score("unreadable", "", "no clear answer")
     if not ends_answer(answer.line) or (none and gives_another({}, "", after, item)):
         return Score("unreadable", "", "no clear answer")
@@ -300,7 +316,6 @@ def is_mixed(text: str) -> bool:
 
 def score_conclusion(reply: str, item: Item) -> Score:
     """Score a conclusion: long enough, entailed, and neither trivial nor the premises again."""
-    reply = spoken(reply, item.prompt)
     answer = marked_answer(reply, paragraph=False) or end_of(reply, paragraph=False)
     text = answer.text
     after = NOT_ALONE.sub(" ", without_statements(f"{answer.line}\n{answer.after}", item))
@@ -328,6 +343,13 @@ def score_conclusion(reply: str, item: Item) -> Score:
     if reason == TAUTOLOGY and conclusion.rpn[-1] == IFF:  # "p → q ≡ ¬p ∨ q"
         return Score("unreadable", "", "two formulas")
     return Score("wrong" if reason else "right", said, reason)
+
+
+SCORERS: dict[Kind, Callable[[str, Item], Score]] = {
+    "decide": score_decision,
+    "refute": score_refutation,
+    "conclude": score_conclusion,
+}
 
 
 def all_four(results: Iterable[tuple[Hashable, float]]) -> float:
