@@ -154,3 +154,44 @@ def test_a_word_below_a_heading_that_asks_the_question(heading: str) -> None:
 )
 def test_a_sentence_that_contradicts_its_own_answer(name: str, reply: str) -> None:
     assert score(reply, ITEMS[name]).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "it can't be refuted",
+        "it is impossible to refute",
+        "we cannot refute it",
+        "there is nothing that refutes it",
+        "it cannot be false",
+        "it can never fail",
+        "it never fails",
+        "it is always true",
+        "it must be true",
+        "this is a tautology",
+        "p → q guarantees q → p",
+        "q → p follows",
+        "as q → p is guaranteed",
+    ],
+)
+def test_a_no_with_a_reason_that_says_yes(reason: str) -> None:
+    for reply in (f"Answer: no, {reason}", f"Answer: no\n\nIndeed, {reason}."):
+        assert score(reply, ITEMS["invalid"]).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "q → p does not follow from p → q.",
+        "p → q does not guarantee q → p.",
+        "p = false, q = true refutes it.",
+        "It is not always true.",
+        "It is always true when p is, but not otherwise.",
+        "For p = false and q = true, p → q is true, and q → p is false.",
+        "To follow, it must be true whenever the premise is.",
+        "The premise p → q can be true while q → p is false.",
+    ],
+)
+def test_a_no_with_a_reason_that_names_formulas(reason: str) -> None:
+    assert score(f"Answer: no\n\n{reason}", ITEMS["invalid"]).verdict == "right"
+    assert score(f"{reason}\n\nAnswer: no", ITEMS["invalid"]).verdict == "right"

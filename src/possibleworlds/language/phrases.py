@@ -115,6 +115,8 @@ CASE_IN_POINT = re.compile(
 )
 """More ways to start a reason for a no; a yes in one case is not a yes."""
 UNCERTAIN = r"(?:\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b)"
+THIS = r"(?:it|this|that|conclusion|argument|inference|entailment)"
+NO_CASE = r"(?!\s+(?:if|when(?:ever)?|in|for|only|unless|that|where|under|at)\b)"
 CONTRARY = {
     True: re.compile(
         rf"""
@@ -160,11 +162,16 @@ CONTRARY = {
         | \bno\s+(?:such\s+)?{CASE}\b
         | \b(?:assignment|case|countermodel)\s+(?:does\s+not|doesn't)\s+exist
         | \b(?:isn't|(?:not|n't)\s+find)\s+an?y?\s+counter
+        | \b(?:nothing|nobody|impossible|cannot|can't|never|no\s+way)\b[^.;!?\n]{{0,40}}?
+          \b(?:refut|falsif|disprov) | \birrefutabl
         # the conclusion is true in all cases, or in all in which the premises are
-        | \bconclusion\s+(?:cannot|can't)\s+be\s+false
+        | \b{THIS}\s+(?:cannot|can't|can\s+not|(?:can\s+|could\s+)?never|could\s+not)\s+(?:be\s+)?
+          (?:false|untrue|wrong|invalid|fails?)\b
+        | \b{THIS}(?:'s|\s+is)\s+
+          (?:(?:always|necessarily)\s+true|{ADVERBS}guaranteed|a\s+tautology)\b{NO_CASE}
+        | \b{THIS}\s+must\s+(?:{ADVERBS}be\s+true|hold|follow)\b{NO_CASE}
         | \bconclusion\s+(?:must\s+be|is\s+(?:always|necessarily))\s+true
         | \b(?:so|hence|thus|therefore)[,\s]+the\s+conclusion\s+must\s+be\s+true
-        | \b(?:conclusion\s+is|it's|it\s+is)\s+a\s+tautology
         | \bconclusion\s+(?:is|holds)\s+(?:(?:also|always)\s+)*(?:true\s+)?
           (?:when(?:ever)?|if|in\s+(?:every|all|each))\s+(?:(?:all|the)\s+)*
           (?:premises?\s+(?:is|are|holds?)|cases?|rows?)\b

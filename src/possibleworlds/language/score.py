@@ -129,6 +129,18 @@ def without_statements(text: str, item: Item) -> str:
     return text
 
 
+def with_roles(text: str, item: Item) -> str:
+    """Replace the formulas of an item by "the premise" and "the conclusion"."""
+    roles = dict.fromkeys(item.premises, "the premise")
+    if item.conclusion:
+        roles[item.conclusion] = "the conclusion"
+    for formula, role in sorted(roles.items(), key=lambda one: -one[0].length):
+        if formula.operators:
+            for written in (str(formula), item.wording.write(formula)):
+                text = re.sub(re.escape(written), role, text, flags=re.IGNORECASE)
+    return without_statements(text, item)
+
+
 # Does it follow?
 
 
@@ -146,7 +158,11 @@ def score_decision(reply: str, item: Item) -> Score:
         decision = answer.text == "yes"
     else:
         said = without_statements(answer.text + answer.line, item)
-        decision = read_decision(said, without_statements(answer.after, item))
+        after = without_statements(answer.after, item)
+        decision = read_decision(said, after)
+        if decision is False:  # "no, p → q guarantees q → p"
+            said = with_roles(answer.text + answer.line, item)
+            decision = read_decision(said, with_roles(answer.after, item))
         lead = without_statements(answer.lead, item)
         if decision is not None and not (LEAD_WORDS.match(lead) or fits(decision, lead)):
             decision = None
