@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from possibleworlds.language.decisions import endings, is_reason, verdicts
+from possibleworlds.language.decisions import endings, is_reason, verdicts, without_denials
 from possibleworlds.language.item import Item
 from possibleworlds.language.marks import RETRACTION
 from possibleworlds.language.phrases import (
@@ -19,7 +19,6 @@ from possibleworlds.language.phrases import (
     EDGE,
     MAX_LINES,
     NEGATION,
-    NO_COUNTERMODEL,
     REFUTED,
     REFUTING,
     SEPARATOR,
@@ -380,7 +379,7 @@ def says_none(text: str, after: str = "") -> bool:
             separator = SEPARATOR.match(rest)
             if not separator or not is_reason(rest[separator.end() :], True):
                 continue
-        said = NO_COUNTERMODEL.sub(" ", f"{rest}\n{after}")
+        said = without_denials(f"{rest}\n{after}")
         if RETRACTION.search(said) or EXISTS.search(said) or False in verdicts(said, lines=False):
             continue
         return True

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from possibleworlds.language.marks import CLAUSE_END, LEAD_WORDS, RETRACTION, SENTENCE_END
 from possibleworlds.language.phrases import (
     ALL_CASES,
+    ANSWERED_NO,
     BARE,
     CASE_IN_POINT,
     CONDITION,
@@ -25,11 +26,13 @@ from possibleworlds.language.phrases import (
     LABELLED,
     LABELLED_INVALID,
     MAX_LINES,
+    MAX_QUESTION,
     NO,
     NO_COUNTERMODEL,
     NOT_FOLLOWS,
     NUMBERED,
     OF_CONVERSE,
+    OF_COUNTERMODEL,
     OFFER,
     ONE_CASE,
     OPENING,
@@ -37,8 +40,10 @@ from possibleworlds.language.phrases import (
     PREMISE_LINE,
     REASON,
     REASON_BEFORE,
+    SENTENCES,
     SEPARATOR,
     START,
+    SUPPOSED,
     SUPPOSES,
     VERDICT,
     WEAK,
@@ -118,12 +123,40 @@ def is_remark(text: str) -> bool:
 
 def stands(decision: bool, rest: str) -> bool:
     """Whether the text after a decision does not contradict it."""
-    if RETRACTION.search(rest) or (not decision) in verdicts(rest):
+    if RETRACTION.search(rest):
         return False
-    contrary = NO_COUNTERMODEL.sub(" ", without(OF_CONVERSE, rest)) if decision else rest
-    if CONTRARY[decision].search(contrary):
+    if decision:
+        rest = without_own_questions(rest)
+    contrary = without_denials(without(OF_CONVERSE, rest)) if decision else rest
+    if (not decision) in verdicts(rest) or CONTRARY[decision].search(contrary):
         return False
     return all(bool(other[1]) is decision for other in OTHER_ANSWER.finditer(rest))
+
+
+def without_own_questions(text: str) -> str:
+    """Remove the questions for a countermodel that a text answers by no.
+
+    >>> without_own_questions("So p. Is there a countermodel? No. Does it follow? No.")
+    'So p. . Does it follow? No.'
+    """
+    kept: list[str] = []
+    for sentence in SENTENCES.findall(text):
+        question = kept[-1][-MAX_QUESTION:].strip("*_\"') \t\n") if kept else ""
+        is_asked = question.endswith("?") and OF_COUNTERMODEL.match(question)
+        if is_asked and ANSWERED_NO.match(sentence):
+            kept.pop()
+            sentence = ANSWERED_NO.sub("", sentence, count=1)
+        kept.append(sentence)
+    return "".join(kept)
+
+
+def without_denials(text: str) -> str:
+    """Remove what a text says of countermodels to deny that there is one.
+
+    >>> without_denials("There is no countermodel: a countermodel would need q.")
+    'There is  : a   need q.'
+    """
+    return SUPPOSED.sub(" ", NO_COUNTERMODEL.sub(" ", without_own_questions(text)))
 
 
 def verdicts(text: str, lines: bool = True) -> Iterator[bool]:
@@ -170,7 +203,7 @@ def fits(decision: bool, said: str) -> bool:
         one_case = bool(ONE_CASE.search(ALL_CASES.sub(" ", said)))
     else:
         one_case = is_one_case(said)
-    return not (one_case or COUNTEREXAMPLE.search(NO_COUNTERMODEL.sub(" ", said)))
+    return not (one_case or COUNTEREXAMPLE.search(without_denials(said)))
 
 
 def answers_other_question(question: str) -> bool:

@@ -33,7 +33,8 @@ CONCLUSION_FALSE = (
 JOINED_TO = r"(?:,?\s+(?:and|but|while|whereas|yet|with)\s+(?:still\s+|yet\s+)?|[,;]\s+)"
 REFUTED = (
     rf"(?:{PREMISES_TRUE}{JOINED_TO}{CONCLUSION_FALSE}|"
-    rf"{CONCLUSION_FALSE}{JOINED_TO}{PREMISES_TRUE})(?!\w)"
+    rf"{CONCLUSION_FALSE}{JOINED_TO}{PREMISES_TRUE}|"
+    r"true\s+premises?\s+(?:and|with|but)\s+an?\s+false\s+conclusion)(?!\w)"
 )
 """The premises are true and the conclusion is false."""
 THAT_REFUTES = (
@@ -133,15 +134,15 @@ CONTRARY = {
           (?:(?:that|this|it)(?:'s|\s+is)\s+(?:false|not)|not|it\s+does\s+not|it\s+doesn't)
           [\s.!]*(?:\Z|\n)
         | \b(?:argument|inference|entailment)\s+fails | \b(?:claim|statement)\s+is\s+false
-        | \binvalid | ⊭ | \bfallac | \bunsound | \bfalsif | \bdisprove | \bviolat | \bnegate\b
+        | \binvalid | ⊭ | \bfallac | \bunsound | \bfalsif | \bdisprove | \bnegate\b
+        | \bviolat(?!\w*\s+(?:(?:the|an?|one|either|of)\s+)*premis)
         # a countermodel
         | \brefute[sd]?\b | \b{COUNTERMODEL}\b | {REFUTED}
         | \bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many)\s+{CASE}
-        | \btrue\s+premises?\s+(?:and|with|but)\s+an?\s+false\s+conclusion
         # exceptions and conditions: "in all cases but p = T", "it holds only if q"
         | \b(?:except|exception\w*|but\s+one|isn't|apart\s+from|bar(?:ring|\s+(?:one|the))|
           other\s+than|excluding|save\s+(?:for|one)|provided|unless|assumption\s+that)\b
-        | \bbut\s+\w+\s*=
+        | (?<![.!\n]\s)\bbut\s+\w+\s*=
         | (?:\A\W*|\b(?:follows?|holds?|valid|entailed|yes|answer|this|that|it|is)\W+)
           only\s+(?:when|if)\b
         | {UNCERTAIN}
@@ -236,12 +237,42 @@ OTHER_ANSWER = re.compile(
 )
 """A line that ends in yes or no, after a few words."""
 NO_COUNTERMODEL = re.compile(
-    rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}(?:[^.;\n]{{0,80}}?{REFUTED})?|"
+    rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}(?:[^.;\n]{{0,80}}?{REFUTED}|"
+    rf"\s+(?:is\s+an?\s+{COUNTERMODEL}|(?:violat|refut|falsif|disprov)\w+))?|"
+    rf"\bthere\s+(?:isn't|is\s+not|aren't|are\s+not)\s+an?y?\s+{COUNTERMODEL}|"
+    r"\b(?:cannot|can't|nothing|impossible\s+to)\s+(?:can\s+)?(?:be\s+)?"
+    r"(?:refute|falsif|disprove)\w*|"
     rf"\b{COUNTERMODEL}\s*:\W*none\b|"
+    rf"\b(?:not\s+possible|no\s+way)\b[^.,;:\n]{{0,20}}?{REFUTED}|"
     rf"\b(?:cannot|can't|never|impossible|would|needs?|requires?)\b[^.;\n]{{0,80}}?{REFUTED}",
     re.IGNORECASE,
 )
 """Denials that a countermodel exists, and what it would be like."""
+SUPPOSED = re.compile(
+    r"\b(?:suppos|assum)\w+"
+    r"(?:,?\s+(?:that|instead|(?:for|towards?)\s+(?:an?\s+)?contradiction)\b)*"
+    rf",?\s+{REFUTED}|"
+    rf"\b(?:look|search|hunt)\w*\s+for\s+(?:an?y?\s+)?{COUNTERMODEL}[^.;:\n]{{0,20}}?\bnone\b|"
+    rf"\b{COUNTERMODEL}\s+(?:would|must(?!\s+exist)|needs|requires|has\s+to|"
+    r"fails|(?:leads?\s+to|is)\s+(?:an?\s+)?(?:contradict\w+|impossib\w+))\b|"
+    r"\bto\s+(?:refute|falsify|disprove)\s+[^.,;:\n]{1,20},\s+(?:we|one|you|i|it)\s+"
+    r"(?:would|must|needs?|ha(?:s|ve)\s+to)\b|"
+    r"\bwould\s+violate\b|\bpremises?\s+(?:\(?\d+\)?\s+)?(?:is|are|gets?)\s+violated\b|"
+    r"\bnot\s+(?:an?|the)\s+(?:\w+\s+)?fallacy\b|"
+    r"\bthe\s+conclusion\s+is\s+false,?\s+(?:but|and|which)\s+(?:(?!\b(?:not?|neither)\b|n't)"
+    r"[^.;:\n]){0,40}?\bpremises?\s+(?:\d+\s+)?(?:(?:or|is|are|premise|\d+)\s+)*false\b",
+    re.IGNORECASE,
+)
+"""What a proof that there is no countermodel says of one."""
+SENTENCES = re.compile(r"[^.!?…\n]*(?:[.!?…\n]+[\"')*_\s]*|\Z)")
+MAX_QUESTION = 300
+ANSWERED_NO = re.compile(r"[\s*_]*no\b(?=[\s*_]*(?:[.,;!(:–—\n-]|\Z))", re.IGNORECASE)
+OF_COUNTERMODEL = re.compile(
+    rf"(?!.*\b(?:not?|never|cannot|always|only|without)\b|.*n't\b).*"
+    rf"(?:\b{COUNTERMODEL}\b|\bconclusion\b.*\b(?:false|fail)|\bfalse\s+conclusion\b)",
+    re.IGNORECASE,
+)
+"""A no to a question, and a question whether there is a countermodel."""
 COUNTEREXAMPLE = re.compile(rf"\b{COUNTERMODEL}\b|{REFUTED}", re.IGNORECASE)
 REASON_BEFORE = re.compile(r"\A\W*(?:since|because|as|given\s+that)\b", re.IGNORECASE)
 HEDGE = re.compile(
