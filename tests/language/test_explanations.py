@@ -8,6 +8,10 @@ from possibleworlds.logic import parse
 PREMISES, CHAIN = (parse("p -> q"), parse("q -> r")), parse("p -> r")
 VALID = Item("decide", PREMISES, CHAIN, True, 0, Wording(), "", "")
 IRREFUTABLE = Item("refute", PREMISES, CHAIN, True, 0, Wording(), "", "")
+INVALID = Item("decide", (parse("p -> q"),), parse("q -> p"), False, 0, Wording(), "", "")
+REFUTED = Item("refute", (parse("p & (q | r)"),), parse("q"), False, 0, Wording(), "", "")
+CONCLUDE = Item("conclude", PREMISES, None, True, 1, Wording(), "", "")
+VALUES = "p = true, q = false, r = true"
 
 REASONS = [
     "Suppose the premises are true and the conclusion is false. Then p is true and r is false. "
@@ -87,3 +91,85 @@ def test_reasons_for_none(reason: str) -> None:
 )
 def test_reasons_that_say_the_opposite(reason: str) -> None:
     assert score(f"Answer: yes\n\n{reason}", VALID).verdict == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "\n\nHere r, rather than q, makes the disjunction true.",
+        "\n\nThe disjunction can be satisfied by r instead of q.",
+        "\n\nSetting r = false would make the premise false.",
+        "\n\nIf q were true, the conclusion would be true.",
+        "\n\nActually, this is the only countermodel.",
+        " (unique)",
+        ". If r were false instead, the premise would fail.",
+    ],
+)
+def test_contrasts_after_an_assignment(reason: str) -> None:
+    assert score(f"Answer: {VALUES}{reason}", REFUTED).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "\n\nThis would make the premise false.",
+        "\n\nSetting p = true would make the premise false.",
+        "\n\nRather than this, p = false.",
+        "\n\nInstead, p = false.",
+        "\n\nInstead of p = true, take p = false.",
+        "\n\nActually, the only countermodel is p = false, q = true, r = true.",
+        "\n\nActually, r = false would be right.",
+        ". If it were unique, I would be sure.",
+    ],
+)
+def test_retractions_after_an_assignment(reason: str) -> None:
+    assert score(f"Answer: {VALUES}{reason}", REFUTED).verdict == "unreadable"
+
+
+@pytest.mark.parametrize("language", ["", "json", "python", "text"])
+def test_an_assignment_in_a_fenced_block(language: str) -> None:
+    listed = '{"p": true, "q": false, "r": true}'
+    for reply in (f"```{language}\n{listed}\n```", f"Here:\n```{language}\n{listed}\n```"):
+        assert score(reply, REFUTED).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("Answer: yes (chain rule)", "yes"),
+        ("Answer: yes, definitely", "yes"),
+        ("Answer: no, definitely not.", "no"),
+        ("So the answer should be **yes**.", "yes"),
+        ("I'm confident that the answer is yes.", "yes"),
+        ("I am certain the answer is no.", "no"),
+        ("Answer: yes, definitely not", ""),
+        ("Answer: yes, certainly if p", ""),
+        ("I'm not sure that the answer is yes.", ""),
+        ("I am sure that nobody says the answer is yes.", ""),
+        ("If p, the answer should be yes.", ""),
+        ("Perhaps the answer should be yes.", ""),
+        ("Answer: no\n\nIf p were true, the answer should be yes.", ""),
+    ],
+)
+def test_how_sure_an_answer_is(reply: str, said: str) -> None:
+    assert score(reply, VALID).answer == score(reply, INVALID).answer == said
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("Answer: p → r. It is true in 6 of 8 cases, and the premises in 4.", "right"),
+        ("Answer: p → r\n\nDoes it follow from premise 1 alone? No (p = T, q = T).", "right"),
+        ("Answer: p → r\n\nDoes it follow from the premises? No.", "unreadable"),
+        ("Answer: p → r. It is true in no case.", "unreadable"),
+    ],
+)
+def test_reasons_for_a_conclusion(reply: str, verdict: str) -> None:
+    assert score(reply, CONCLUDE).verdict == verdict
+
+
+def test_then_may_be_left_out() -> None:
+    names = {"p": "Emma speaks Greek", "q": "it rains", "r": "the lake is frozen"}
+    item = Item("conclude", PREMISES, None, True, 1, Wording("words", names), "", "")
+    assert score("Answer: If Emma speaks Greek, the lake is frozen.", item).verdict == "right"
+    assert score("Answer: If the lake is frozen, Emma speaks Greek.", item).verdict == "wrong"

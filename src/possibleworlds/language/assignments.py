@@ -24,7 +24,7 @@ from possibleworlds.language.phrases import (
     SEPARATOR,
     START,
 )
-from possibleworlds.language.replies import plain, without
+from possibleworlds.language.replies import SENTENCE, plain, without
 from possibleworlds.language.wording import folded
 
 TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"
@@ -74,7 +74,7 @@ MARKS = (
     r"\\(?:begin|end)\{\w+\}(?:\{[lcr]+\})?|\\q?quad\b"
 )
 BEFORE = re.compile(
-    rf"(?:{MARKS}|\b(?:so|thus|therefore|hence|yes|we|i|can|get|have|let|set|setting|put|take|consider|"
+    rf"(?:{MARKS}|\b(?:so|thus|therefore|hence|here|yes|we|i|can|get|have|let|set|setting|put|take|consider|"
     r"choose|assign|one|an?|the|this|such|possible|following|final|answer|refuting|by|with|given|when|"
     rf"where|for|in|which|(?:truth\s+)?values?|variables?|statements?|example|e\.g|i\.e|namely|and|{CASE}|is|"
     r"are|both|there|exists|works?)\b)*\Z",
@@ -94,7 +94,8 @@ REASON_AFTER = re.compile(
     rf"(?:because|since|as|which|so\s+that|making|makes?|gives?|refutes?|satisf\w+|"
     rf"is\s+an?\s+(?:\w+\s+)?{CASE}|(?:the\s+|both\s+|all\s+)?(?:premises?|conclusion|argument))\b"
     r"|[.;:!(–—\n][\s*_#]{0,6}(?:then|so|thus|therefore|hence|here|this|that|these|those|under|with\s+th|"
-    r"it\s+(?:makes|refutes|satisfies)|in\s+(?:this|that|which)|check|verif|explanation|reason|proof|note|there|for\s+which|where|"
+    r"unique\b|if\b[^.;,\n]{1,40}\swere\b|it\s+(?:makes|refutes|satisfies)|in\s+(?:this|that|which)|"
+    r"check|verif|explanation|reason|proof|note|there|for\s+which|where|"
     r"(?:an)?other|i\s+hope)",
     re.IGNORECASE,
 )
@@ -246,7 +247,6 @@ def split_reason(text: str, item: Item) -> tuple[str, str]:
 
 def read_assignment(text: str, after: str, item: Item) -> Values:
     """Read the assignment of an answer, from its first line if it is complete there."""
-    one = patterns(tuple(item.wording.name(v).lower() for v in item.variables)).one
     text = as_list(plain(text), item).strip()
     text, after = with_blocks(text, plain(after), item)
     first, _, others = text.partition("\n")
@@ -259,7 +259,8 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
         listing, reason = split_reason(text, item)
         values = read_values(listing, item)
         reason, _, others = reason.strip().partition("\n")
-    reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{after}"))
+    after = f"{others}\n{after}"
+    reason, after = (explained(said, values.assignment, item) for said in (reason, after))
     after = without(OTHER_CASES, after)
     said = IS_REFUTED.sub(" ", f"{reason}\n{after}")
     denied = bool(
@@ -272,6 +273,28 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
     if (denied or not values.stated) and not values.contradictory:
         return Values({}, denied=values.stated)
     return values
+
+
+def explained(text: str, assignment: dict[str, bool], item: Item) -> str:
+    """Remove from an explanation the names of variables, and what would be with other values."""
+
+    def kept(sentence: re.Match[str]) -> str:
+        if not WOULD.search(sentence[0]) or RETRACTION.search(INSTEAD.sub(" ", sentence[0])):
+            return sentence[0]
+        values = read_values(WERE.sub("is", sentence[0]), item).assignment
+        return " " if any(assignment.get(v, x) != x for v, x in values.items()) else sentence[0]
+
+    one = patterns(tuple(item.wording.name(v).lower() for v in item.variables)).one
+    return CONTRAST.sub(" ", one.sub("\0", SENTENCE.sub(kept, text))).replace("\0", " ")
+
+
+WOULD = re.compile(r"\b(?:would|were)\b", re.IGNORECASE)
+WERE = re.compile(r"\b(?:were|was)\b", re.IGNORECASE)
+INSTEAD = re.compile(r"\binstead\b", re.IGNORECASE)
+CONTRAST = re.compile(
+    r"\b(?:rather\s+than|instead\s+of)[\s*`$]+\0(?!\s*(?:[=:]|is\b|being\b))", re.IGNORECASE
+)
+"""What introduces other values, and a contrast with a variable, which stands as \\0."""
 
 
 def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Item) -> bool:
@@ -290,7 +313,7 @@ def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Ite
 
 OTHER_CASES = re.compile(
     r"\b(?:(?:all|every|any|the)\s+other|other\s+(?:cases|rows|assignments)|"
-    r"only\s+(?:such\s+)?(?:case|row|assignment|one))\b",
+    rf"only\s+(?:such\s+)?(?:{CASE}|one)(?!.*=))\b",
     re.IGNORECASE,
 )
 """What a sentence about the other cases contains."""

@@ -13,6 +13,7 @@ from possibleworlds.language.phrases import (
     ANSWERED_NO,
     BARE,
     CASE_IN_POINT,
+    CERTAINLY,
     CONDITION,
     CONTRARY,
     COUNTEREXAMPLE,
@@ -112,6 +113,8 @@ def is_reason(text: str, decision: bool) -> bool:
         return False
     if REASON.match(text) or (not decision and CASE_IN_POINT.match(text)):
         return True
+    if certain := CERTAINLY.match(text):
+        return not (decision and certain[1])
     return bool((FOLLOWS if decision else NOT_FOLLOWS).match(text))
 
 

@@ -7,7 +7,7 @@ KEY = re.compile(r"answer[\"']\s*:", re.IGNORECASE)
 MARK = re.compile(
     r"answer(?:\s+to\s+(?:the|this)\s+(?:question|problem)|\s*\(\s*(?:yes|no)\s*(?:/|or)\s*"
     r"(?:yes|no)\s*\))?(?:(?:\s+is)?[*_`]*\s*[:=：][*_`]*|"
-    r"\s+(?:is|must\s+be)\b(?:\s+that\b)?[*_`]*"
+    r"\s+(?:is|must\s+be|should\s+be(?=[\s*_`]*(?:yes|no|none)\b))\b(?:\s+that\b)?[*_`]*"
     r"(?:[,\s]+(?:therefore|thus|hence|then|clearly|definitely|indeed|simply)\b[,:]?)*)|"
     r"answer\s+[-–—→]\s|answer>|boxed\s*\{",
     re.IGNORECASE,
@@ -23,7 +23,8 @@ LEAD_WORDS = re.compile(
     r"\b(?:so|then|thus|therefore|hence|and|now|finally|ultimately|overall|clearly|"
     r"final|the|my|our|correct|right|exact|direct|short|logical|full|answer|verdict|result|decision|"
     r"conclusion|conclude|summary|conclusively|in|we|i|it|this|that|which|is|are|be|must|can|see|"
-    r"have|get|find|clear|to\s+(?:conclude|summari[sz]e|sum\s+up|be\s+(?:clear|exact))|follows\s+that|means|shows|proves|demonstrates|confirms|implies\s+that|this\s+case|here|"
+    r"have|get|find|clear|i['’]?m\s+(?:confident|certain|sure)|"
+    r"am\s+(?:confident|certain|sure)|to\s+(?:conclude|summari[sz]e|sum\s+up|be\s+(?:clear|exact))|follows\s+that|means|shows|proves|demonstrates|confirms|implies\s+that|this\s+case|here|"
     r"consequently|accordingly|as\s+a\s+result|done|given\s+this|of\s+course|indeed|output|json)\b)*\Z",
     re.IGNORECASE,
 )

@@ -95,6 +95,7 @@ SEPARATOR = re.compile(
 RULE = (
     r"(?:(?:hypothetical|disjunctive)\s+syllogism|modus\s+(?:ponens|tollens)|contraposition|"
     r"contrapositive|transitivity|simplification|resolution|de\s+morgan|absorption|addition|"
+    r"chain(?:ing)?\s+rule|chaining|syllogism|"
     r"[∧∨→¬]\s?-?(?:elim\w*|intro\w*|E|I)|"
     r"(?:(?:con|dis)junction|implication|conditional)[\s-]+(?:elimination|introduction))\b"
 )
@@ -108,6 +109,11 @@ REASON = re.compile(
     re.IGNORECASE,
 )
 """The start of a reason on the same line."""
+CERTAINLY = re.compile(
+    r"(?:definitely|certainly|clearly|absolutely|of\s+course|for\s+sure)(\s+not)?[\s.!*_]*(?:\n|\Z)",
+    re.IGNORECASE,
+)
+"""What stresses a yes, or with "not" a no."""
 CASE_IN_POINT = re.compile(
     r"(?:when|if|for|with|take|consider|let|under|in|an?|one|some|setting|assigning|"
     r"countermodel|counterexample|at|given|suppose|assuming|where)\b|e\.g\."

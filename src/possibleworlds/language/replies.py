@@ -95,9 +95,11 @@ def spoken(reply: str, prompt: str) -> str:
     if "<" in reply or "oxed" in reply:
         for wrapper, inside in WRAPPERS:
             reply = wrapper.sub(inside, reply)
-    return HEADING.sub("Answer: ", reply).strip()
+    return HEADING.sub("Answer: ", FENCE.sub(r"\1", reply)).strip()
 
 
+FENCE = re.compile(r"^([ \t]*```)(?!(?:yes|no|none|true|false)\b)[\w+-]+[ \t]*$", re.I | re.M)
+"""The start of a fenced block with a language, such as json."""
 HEADING = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]*\**|\*\*)[ \t]*(?:final[ \t]+)?answer\**[ \t]*\n+(?=[^\s#])",
     re.IGNORECASE | re.MULTILINE,

@@ -235,7 +235,7 @@ WRAPPED = re.compile(r"\A\\[(\[]|\\[)\]](?=\.?\Z)")
 CONCLUSION_REASON = re.compile(
     r"(?:[,;.–—]|(?=\())\s*(?:\(\s*)?"
     r"(?:(?:since|because|as|which|this|it\s+(?:follows|does)|follows|from|by)\b|"
-    rf"{RULE}|\d+\s+(?:connectives?|operators?)\b)",
+    rf"{RULE}|(?:it\s+is\s+)?true\s+in\s+\d|\d+\s+(?:connectives?|operators?)\b)",
     re.IGNORECASE,
 )
 """Text before a conclusion, around it in LaTeX, and at the start of a reason for it."""
@@ -245,6 +245,7 @@ DISOWNED = re.compile(
 )
 """What denies a conclusion that was stated before."""
 NOT_ALONE = re.compile(
+    r"\bdoes\s+(?:it|this)\s+follow\s+from\s+[^?.\n]{1,40}?\b(?:alone|itself)\s*\?[\s*_]*no\b|"
     r"\b(?:(?:but|and|which|it|this)\s+)*(?:(?:does\s+not|doesn't)\s+follow\s+|follows\s+|not\s+)*from\s+"
     r"(?:neither|none|either|any|no|one)\b[\w\s]{0,60}?\b(?:alone|itself)\b",
     re.IGNORECASE,
@@ -260,6 +261,7 @@ OTHER_SIGNS = (
 )
 """More ways to write connectives."""
 THEN = re.compile(r"(?<![,\s])\s+then\b", re.IGNORECASE)
+COMMA = re.compile(r",\s+(?!or\s+both\b)", re.IGNORECASE)
 NOT_WORD = re.compile(r"(?<!is )\bnot\s+", re.IGNORECASE)
 """Shorter words for connectives."""
 
@@ -277,7 +279,8 @@ def read_conclusion(text: str, item: Item) -> Formula | None:
         if not any(denial.search(said) for denial in (DENIAL, RETRACTION, DISOWNED)):
             candidates.append(text[: reason.start()])
     for candidate in candidates:
-        if (formula := read_formula(candidate.strip("`*$ "), item)) is not None:
+        formula = read_formula(candidate.strip("`*$ "), item)
+        if formula is not None and not (AMBIGUOUS.search(candidate) or is_mixed(candidate)):
             return formula
     return None
 
@@ -288,6 +291,8 @@ def read_formula(text: str, item: Item) -> Formula | None:
         formula = item.wording.read(text)
     except UserError:
         spelled = NOT_WORD.sub("it is not the case that ", THEN.sub(", then", text))
+        if not re.search(r"\bthen\b", spelled, re.IGNORECASE):
+            spelled = COMMA.sub(", then ", spelled)
         if item.wording.style != "words" or spelled == text:
             return None
         return read_formula(spelled, item)
@@ -345,7 +350,7 @@ def score_conclusion(reply: str, item: Item) -> Score:
         return Score("unreadable", "", "it takes its answer back")
     if len(text) > 40 * MAX_CONCLUSION:
         return Score("unreadable", "", "too long")
-    conclusion = None if AMBIGUOUS.search(text) or is_mixed(text) else read_conclusion(text, item)
+    conclusion = read_conclusion(text, item)
     if conclusion is None:
         return Score("unreadable", "", "no formula")
     if conclusion.length > MAX_CONCLUSION:
