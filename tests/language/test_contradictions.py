@@ -38,6 +38,7 @@ ITEMS = {
         ("irrefutable", '{"p": true, "q": true, "r": false, "answer": "none"}'),
         ("irrefutable", '{"assignment": {"p": true, "q": true, "r": false}, "answer": "none"}'),
         ("refutable", '{"answer": {"p": false, "q": true, "r": true}, "exists": false}'),
+        ("refutable", '{"p": true, "answer": {"p": false, "q": true, "r": true}}'),
         ("refutable", '{"follows": true, "answer": "p = false, q = true, r = true"}'),
     ],
 )
@@ -146,7 +147,9 @@ def test_a_word_below_a_heading_that_asks_the_question(heading: str) -> None:
         ("invalid", "The conclusion follows, so the answer is no."),
         ("invalid", "Since it follows, the answer is no."),
         ("invalid", "Since the argument is valid, it does not follow."),
+        ("invalid", "The conclusion follows. So the answer is no."),
         ("valid", "The conclusion does not follow, so the answer is yes."),
+        ("valid", "It does not follow. Answer: yes"),
         ("valid", "As the argument is invalid, the answer is yes."),
         ("irrefutable", "Since it does not follow, the answer is none."),
         ("refutable", "Since it follows, the answer is p = false, q = true, r = true"),

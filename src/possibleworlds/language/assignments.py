@@ -305,8 +305,12 @@ def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Ite
             listing, reason = split_reason(line, item)
             again = read_values(listing, item)
             is_answer = ANOTHER.match(line) or (again.stated and not (place and reason))
+            if not is_answer:
+                continue
+            if any(assignment.get(v, x) != x for v, x in again.assignment.items()):
+                return True
             differs = again.contradictory or again.assignment != assignment
-            if is_answer and differs and len(again.assignment) == len(item.variables):
+            if differs and len(again.assignment) == len(item.variables):
                 return True
     return False
 

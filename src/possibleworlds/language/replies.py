@@ -80,6 +80,8 @@ class Answer:
     """The sentence right before it, if that is a question."""
     lead: str = ""
     """The words of its sentence before it."""
+    previous: str = ""
+    """The sentence before that one on its line."""
 
 
 def spoken(reply: str, prompt: str) -> str:
@@ -173,7 +175,9 @@ def marked_answer(reply: str, paragraph: bool) -> Answer | None:
         if number == MAX_PLACES:
             return Answer("")
         if (answer := answer_at(reply, place, paragraph)) is not None:
-            return replace(answer, question=question_before(reply, place))
+            start = max(0, sentence_start(reply, place))
+            previous = lead_at(reply, start - 1) if start else ""
+            return replace(answer, question=question_before(reply, place), previous=previous)
     return None
 
 

@@ -154,7 +154,9 @@ def score_decision(reply: str, item: Item) -> Score:
             decision = read_opening(said)
     elif answer.nested or answers_other_question(answer.question):
         decision = None
-    elif not (answer.line or answer.after or answer.lead) and answer.text in ("yes", "no"):
+    elif answer.text in ("yes", "no") and not (
+        answer.line or answer.after or answer.lead or answer.previous
+    ):
         decision = answer.text == "yes"
     else:
         said = without_statements(answer.text + answer.line, item)
@@ -164,7 +166,10 @@ def score_decision(reply: str, item: Item) -> Score:
             said = with_roles(answer.text + answer.line, item)
             decision = read_decision(said, with_roles(answer.after, item))
         lead = without_statements(answer.lead, item)
-        if decision is not None and not (LEAD_WORDS.match(lead) or fits(decision, lead)):
+        if decision is not None and (
+            contradicts(decision, without_statements(answer.previous, item))
+            or not (LEAD_WORDS.match(lead) or fits(decision, lead))
+        ):
             decision = None
     if decision is None:
         return Score("unreadable", "", "no clear yes or no")
