@@ -175,6 +175,9 @@ def test_a_sentence_that_contradicts_its_own_answer(name: str, reply: str) -> No
         "p → q guarantees q → p",
         "q → p follows",
         "as q → p is guaranteed",
+        "whenever p → q holds, q → p holds",
+        "nothing makes p → q true and q → p false",
+        "from p → q we can infer q → p",
     ],
 )
 def test_a_no_with_a_reason_that_says_yes(reason: str) -> None:

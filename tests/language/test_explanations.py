@@ -78,6 +78,13 @@ def test_reasons_for_none(reason: str) -> None:
         "A possible counterexample: p = T, r = F.",
         "A counterexample must exist.",
         "If p = T, the conclusion is false, and neither premise is false.",
+        "To refute it, we need p = T and r = F, which is possible.",
+        "A counterexample would need p = T, r = F. Such a case exists.",
+        "A counterexample would be p = T, q = T, r = F.",
+        "A countermodel needs p = T, r = F, and row 3 is one.",
+        "Suppose the premises are true and the conclusion is false. This happens when r = F.",
+        "There isn't a countermodel in the first half, but there is one in the second.",
+        "It cannot be that it follows.",
         "Use p = T to refute it.",
         "Row 2 violates this.",
         "The second row violates the argument.",
@@ -99,6 +106,7 @@ def test_reasons_that_say_the_opposite(reason: str) -> None:
         "\n\nHere r, rather than q, makes the disjunction true.",
         "\n\nThe disjunction can be satisfied by r instead of q.",
         "\n\nSetting r = false would make the premise false.",
+        "\n\nOtherwise the premise would be false.",
         "\n\nIf q were true, the conclusion would be true.",
         "\n\nActually, this is the only countermodel.",
         " (unique)",
@@ -112,6 +120,9 @@ def test_contrasts_after_an_assignment(reason: str) -> None:
 @pytest.mark.parametrize(
     "reason",
     [
+        "\n\nIf r were true, the premise would be false.",
+        "\n\nHad I set q = true, it would be right.",
+        "\n\nThe right answer would be p = true, q = true, r = true.",
         "\n\nThis would make the premise false.",
         "\n\nSetting p = true would make the premise false.",
         "\n\nRather than this, p = false.",
@@ -173,3 +184,17 @@ def test_then_may_be_left_out() -> None:
     item = Item("conclude", PREMISES, None, True, 1, Wording("words", names), "", "")
     assert score("Answer: If Emma speaks Greek, the lake is frozen.", item).verdict == "right"
     assert score("Answer: If the lake is frozen, Emma speaks Greek.", item).verdict == "wrong"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "It can be refuted.",
+        "Is there a countermodel? Yes.",
+        "p = true, q = true, r = false is one.",
+        "I looked for one and found p = T, q = T, r = F.",
+        "A counterexample would be p = T, q = T, r = F.",
+    ],
+)
+def test_none_and_yet_one(reason: str) -> None:
+    assert score(f"Answer: none\n\n{reason}", IRREFUTABLE).verdict == "unreadable"

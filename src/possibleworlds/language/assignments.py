@@ -25,11 +25,9 @@ from possibleworlds.language.phrases import (
     START,
 )
 from possibleworlds.language.replies import SENTENCE, plain, without
+from possibleworlds.language.tables import FALSE_WORDS, TRUE_WORDS, VALUE, without_tables
 from possibleworlds.language.wording import folded
 
-TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"
-FALSE_WORDS = r"false|f|0|\\bot|⊥|no|falsch"
-VALUE = rf"(?:{TRUE_WORDS}|{FALSE_WORDS})(?!\w|\.\d|/)"
 IS_TRUE = re.compile(rf"(?:{TRUE_WORDS})\Z", re.IGNORECASE)
 EITHER = (
     rf"(?:either(?:\s+(?:value|way))?|anything|arbitrary|any(?:\s+(?:truth\s+)?value)?|irrelevant|"
@@ -49,8 +47,11 @@ DENIAL = re.compile(
     r"|≠|!=|\?|[¬~]\s*[(\[]",
     re.IGNORECASE,
 )
+PREFERRED = r"(?:right|correct|better)"
+BETTER = rf"\bwould\s+be\s+(?:the\s+)?{PREFERRED}\b|\b{PREFERRED}\s+answer\s+would\b"
 FAILURE = re.compile(
-    r"\bpremises?\s+(?:(?:is|are|becomes?|then|now|still|all)\s+)*(?:false|untrue)\b|"
+    r"\bpremises?\s+(?:(?:is|are|becomes?|then|now|still|all|would|be)\s+)*(?:false|untrue)\b|"
+    rf"{BETTER}|"
     r"\bconclusion\s+(?:(?:is|becomes|then|now|still|also)\s+)*true\b|\bimpossible\b|\bcontradict|"
     rf"\bnot\s+an?\s+(?:\w+\s+)?{CASE}|"
     rf"\b(?:this|that|these|which|assignment|values)\s+(?:{NEGATION}|fails?)\b|"
@@ -74,8 +75,9 @@ MARKS = (
     r"\\(?:begin|end)\{\w+\}(?:\{[lcr]+\})?|\\q?quad\b"
 )
 BEFORE = re.compile(
-    rf"(?:{MARKS}|\b(?:so|thus|therefore|hence|here|yes|we|i|can|get|have|let|set|setting|put|take|consider|"
-    r"choose|assign|one|an?|the|this|such|possible|following|final|answer|refuting|by|with|given|when|"
+    rf"(?:{MARKS}|\b(?:so|thus|therefore|hence|here|yes|we|i|can|get|have|let|set|setting|put|take|"
+    r"consider|choose|assign|one|an?|the|this|such|possible|following|final|answer|refuting|by|"
+    r"with|given|when|"
     rf"where|for|in|which|(?:truth\s+)?values?|variables?|statements?|example|e\.g|i\.e|namely|and|{CASE}|is|"
     r"are|both|there|exists|works?)\b)*\Z",
     re.IGNORECASE,
@@ -94,8 +96,8 @@ REASON_AFTER = re.compile(
     rf"(?:because|since|as|which|so\s+that|making|makes?|gives?|refutes?|satisf\w+|"
     rf"is\s+an?\s+(?:\w+\s+)?{CASE}|(?:the\s+|both\s+|all\s+)?(?:premises?|conclusion|argument))\b"
     r"|[.;:!(–—\n][\s*_#]{0,6}(?:then|so|thus|therefore|hence|here|this|that|these|those|under|with\s+th|"
-    r"unique\b|if\b[^.;,\n]{1,40}\swere\b|it\s+(?:makes|refutes|satisfies)|in\s+(?:this|that|which)|"
-    r"check|verif|explanation|reason|proof|note|there|for\s+which|where|"
+    r"unique\b|if\b[^.;,\n]{1,40}\swere\b|it\s+(?:makes|refutes|satisfies)|"
+    r"in\s+(?:this|that|which)|check|verif|explanation|reason|proof|note|there|for\s+which|where|"
     r"(?:an)?other|i\s+hope)",
     re.IGNORECASE,
 )
@@ -114,7 +116,9 @@ NONE = re.compile(
 )
 EXISTS = re.compile(
     rf"\bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many|such\s+an?)\s+(?:such\s+)?{CASE}|"
-    rf"\b{COUNTERMODEL}\s*(?::|is\b)(?!\s*(?:none|not|impossible))|{REFUTED}|\brefutes\s+it\b|"
+    rf"\b{COUNTERMODEL}\s*(?::|\?\W*yes\b|(?:is|would\s+be)\b)(?!\s*(?:none|not|impossible))|"
+    r"\bis\s+one\b(?!\s+of\b)|\bcan\s+be\s+refuted\b|\bfound\s+(?:one\b|an?\b|\w+\s*=)|"
+    rf"{REFUTED}|\brefutes\s+it\b|"
     r"\ball\s+variables\b|\b(?:shows|works)\s*[.!]?\s*(?:\Z|\n)",
     re.IGNORECASE,
 )
@@ -279,7 +283,11 @@ def explained(text: str, assignment: dict[str, bool], item: Item) -> str:
     """Remove from an explanation the names of variables, and what would be with other values."""
 
     def kept(sentence: re.Match[str]) -> str:
-        if not WOULD.search(sentence[0]) or RETRACTION.search(INSTEAD.sub(" ", sentence[0])):
+        if OTHERWISE.match(sentence[0]):
+            return " "
+        if not WOULD.search(sentence[0]) or re.search(BETTER, sentence[0], re.IGNORECASE):
+            return sentence[0]
+        if RETRACTION.search(INSTEAD.sub(" ", sentence[0])):
             return sentence[0]
         values = read_values(WERE.sub("is", sentence[0]), item).assignment
         return " " if any(assignment.get(v, x) != x for v, x in values.items()) else sentence[0]
@@ -289,6 +297,7 @@ def explained(text: str, assignment: dict[str, bool], item: Item) -> str:
 
 
 WOULD = re.compile(r"\b(?:would|were)\b", re.IGNORECASE)
+OTHERWISE = re.compile(r"\W*otherwise\b[^=]*\Z", re.IGNORECASE)
 WERE = re.compile(r"\b(?:were|was)\b", re.IGNORECASE)
 INSTEAD = re.compile(r"\binstead\b", re.IGNORECASE)
 CONTRAST = re.compile(
@@ -365,34 +374,6 @@ def as_list(text: str, item: Item) -> str:
     if sum(len(some) for _, some in listed) < len(names) or rest.strip(" \n,.*_`\"'$"):
         return text
     return ", ".join(f"{name} = {value}" for value, some in listed for name in some)
-
-
-TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
-
-
-def without_tables(text: str) -> str:
-    """Convert tables to lists of values: rows of a name and a value, or one row below the names.
-
-    >>> without_tables("| p | q |\\n|---|---|\\n| T | F |")
-    'p = T, q = F'
-    """
-    return TABLE.sub(lambda table: table_as_list(table[0]), text)
-
-
-def table_as_list(table: str) -> str:
-    """Convert a table to a list of values; return it unchanged if it has another shape."""
-    rows = [[cell.strip() for cell in row.strip()[1:-1].split("|")] for row in table.splitlines()]
-    if len(rows) < 3 or any(cell.strip(" :-") for cell in rows[1]) or len(set(map(len, rows))) > 1:
-        return table
-    header, body = rows[0], rows[2:]
-    labels = header[0].lower(), body[0][0].strip("*_").lower()
-    if len(body) == 1 and (labels[0] in ("", "#", "row") or labels[1] in ("value", "truth value")):
-        header, body = header[1:], [body[0][1:]]
-    if len(body) == 1 and re.match(VALUE, body[0][0].strip("*_`$ "), re.IGNORECASE):
-        return ", ".join(f"{name} = {value}" for name, value in zip(header, body[0], strict=True))
-    if all(len(row) == 2 for row in body):
-        return ", ".join(f"{name} = {value}" for name, value in body)
-    return table
 
 
 def says_none(text: str, after: str = "") -> bool:

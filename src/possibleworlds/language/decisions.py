@@ -21,7 +21,7 @@ from possibleworlds.language.phrases import (
     EDGE,
     FOLLOWS,
     GIVES_VALUES,
-    HEADING,
+    HEADING_LINE,
     HEDGE,
     IF_IT_WERE,
     LABELLED,
@@ -248,7 +248,7 @@ def heading(reply: str) -> str:
     ('### Exceptions', '')
     """
     *before, last = [line for line in reply.splitlines() if any(map(str.isalnum, line))] or [""]
-    return before[-1] if before and BARE.match(last) and HEADING.match(before[-1]) else ""
+    return before[-1] if before and BARE.match(last) and HEADING_LINE.match(before[-1]) else ""
 
 
 def is_other_heading(text: str) -> bool:

@@ -24,7 +24,9 @@ LEAD_WORDS = re.compile(
     r"final|the|my|our|correct|right|exact|direct|short|logical|full|answer|verdict|result|decision|"
     r"conclusion|conclude|summary|conclusively|in|we|i|it|this|that|which|is|are|be|must|can|see|"
     r"have|get|find|clear|i['’]?m\s+(?:confident|certain|sure)|"
-    r"am\s+(?:confident|certain|sure)|to\s+(?:conclude|summari[sz]e|sum\s+up|be\s+(?:clear|exact))|follows\s+that|means|shows|proves|demonstrates|confirms|implies\s+that|this\s+case|here|"
+    r"am\s+(?:confident|certain|sure)|to\s+(?:conclude|summari[sz]e|sum\s+up|be\s+(?:clear|exact))|"
+    r"follows\s+that|means|shows|proves|demonstrates|confirms|"
+    r"implies\s+that|this\s+case|here|"
     r"consequently|accordingly|as\s+a\s+result|done|given\s+this|of\s+course|indeed|output|json)\b)*\Z",
     re.IGNORECASE,
 )

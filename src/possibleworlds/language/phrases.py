@@ -110,7 +110,8 @@ REASON = re.compile(
 )
 """The start of a reason on the same line."""
 CERTAINLY = re.compile(
-    r"(?:definitely|certainly|clearly|absolutely|of\s+course|for\s+sure)(\s+not)?[\s.!*_]*(?:\n|\Z)",
+    r"(?:definitely|certainly|clearly|absolutely|of\s+course|for\s+sure)"
+    r"(\s+not)?[\s.!*_]*(?:\n|\Z)",
     re.IGNORECASE,
 )
 """What stresses a yes, or with "not" a no."""
@@ -145,6 +146,10 @@ CONTRARY = {
         # a countermodel
         | \brefute[sd]?\b | \b{COUNTERMODEL}\b | {REFUTED}
         | \bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many)\s+{CASE}
+        | \bis\s+one\b(?!\s+of\b) | \bsuch\s+an?\s+{CASE}\s+exists\b
+        | \b(?:this|that|which|it)\s+(?:is\s+(?:indeed\s+)?possible|happens)\b
+        | \b(?:cannot|can't|no\s+way|nothing|not\s+possible|impossible)\b[^.;:\n]{{0,40}}?
+          \b(?:follows?|entails?|valid)\b
         # exceptions and conditions: "in all cases but p = T", "it holds only if q"
         | \b(?:except|exception\w*|but\s+one|isn't|apart\s+from|bar(?:ring|\s+(?:one|the))|
           other\s+than|excluding|save\s+(?:for|one)|provided|unless|assumption\s+that)\b
@@ -171,7 +176,12 @@ CONTRARY = {
         | \b(?:isn't|(?:not|n't)\s+find)\s+an?y?\s+counter
         | \b(?:nothing|nobody|impossible|cannot|can't|never|no\s+way)\b[^.;!?\n]{{0,40}}?
           \b(?:refut|falsif|disprov) | \birrefutabl
+        | \b(?:nothing|no\s+way|impossible|not\s+possible|never|cannot)\b[^.;:\n]{{0,40}}?{REFUTED}
         # the conclusion is true in all cases, or in all in which the premises are
+        | \bcan\s+(?:infer|conclude|derive|deduce)\s+the\s+conclusion
+        | \bevery\s+model\s+of\s+the\s+premis
+        | \bwhenever\s+the\s+premises?\b[^.;\n]{{0,30}}?
+          \bconclusion\s+(?:holds|must|is\s+(?:also\s+)?true)
         | \b{THIS}\s+(?:cannot|can't|can\s+not|(?:can\s+|could\s+)?never|could\s+not)\s+(?:be\s+)?
           (?:false|untrue|wrong|invalid|fails?)\b
         | \b{THIS}(?:'s|\s+is)\s+
@@ -216,7 +226,7 @@ BARE = re.compile(
     r"\W*(?:none|(?:yes|yep|no|nope|null|n/?a|impossible|true|false|[yn])\b(?!\s*\w))",
     re.IGNORECASE,
 )
-HEADING = re.compile(r"\s*#|.*[:*_–—-]\s*\Z|[^|=.!?]{0,40}\Z")
+HEADING_LINE = re.compile(r"\s*#|.*[:*_–—-]\s*\Z|[^|=.!?]{0,40}\Z")
 """An answer of one word, and a line above it that it may answer."""
 NUMBERED = re.compile(r"\A\W*\d+[.)]\s")
 PREMISE_LINE = re.compile(r"^\W*premises?\W*:", re.IGNORECASE | re.MULTILINE)
@@ -259,11 +269,12 @@ SUPPOSED = re.compile(
     r"(?:,?\s+(?:that|instead|(?:for|towards?)\s+(?:an?\s+)?contradiction)\b)*"
     rf",?\s+{REFUTED}|"
     rf"\b(?:look|search|hunt)\w*\s+for\s+(?:an?y?\s+)?{COUNTERMODEL}[^.;:\n]{{0,20}}?\bnone\b|"
-    rf"\b{COUNTERMODEL}\s+(?:would|must(?!\s+exist)|needs|requires|has\s+to|"
+    rf"\b{COUNTERMODEL}\s+(?:would(?!\s+be\b)|must(?!\s+exist)|needs|requires|has\s+to|"
     r"fails|(?:leads?\s+to|is)\s+(?:an?\s+)?(?:contradict\w+|impossib\w+))\b|"
     r"\bto\s+(?:refute|falsify|disprove)\s+[^.,;:\n]{1,20},\s+(?:we|one|you|i|it)\s+"
     r"(?:would|must|needs?|ha(?:s|ve)\s+to)\b|"
-    r"\bwould\s+violate\b|\bpremises?\s+(?:\(?\d+\)?\s+)?(?:is|are|gets?)\s+violated\b|"
+    rf"\b(?:only|potential|possible|any)\s+(?:\w+\s+)?{COUNTERMODEL}\s+would\s+be\b|"
+    r"\bpremises?\s+(?:\(?\d+\)?\s+)?(?:is|are|gets?)\s+violated\b|"
     r"\bnot\s+(?:an?|the)\s+(?:\w+\s+)?fallacy\b|"
     r"\bthe\s+conclusion\s+is\s+false,?\s+(?:but|and|which)\s+(?:(?!\b(?:not?|neither)\b|n't)"
     r"[^.;:\n]){0,40}?\bpremises?\s+(?:\d+\s+)?(?:(?:or|is|are|premise|\d+)\s+)*false\b",
