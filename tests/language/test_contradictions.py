@@ -29,6 +29,7 @@ ITEMS = {
         ("valid", '{"answer": "yes", "invalid": true}'),
         ("valid", '{"answer": "yes", "conclusion_follows": false}'),
         ("valid", '{"answer": "yes", "countermodel_exists": true}'),
+        ("valid", '{"answer": "yes", "premises_entail_conclusion": false}'),
         ("valid", '{"verdict": "invalid", "answer": "yes"}'),
         ("valid", "{'answer': 'yes', 'valid': False}"),
         ("valid", "{'valid': False, 'answer': 'yes'}"),

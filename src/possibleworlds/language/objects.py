@@ -19,6 +19,7 @@ VERDICT_KEY = re.compile(
 REFUTED_KEY = re.compile(r"\b(?:not|invalid\w*|fails?|refut\w*|counter\w*|exists?)\b")
 CASE_KEY = re.compile(r"counter|assign|valuation")
 OTHER_KEY = re.compile(r"premis|conclusion")
+OF_PREMISE = re.compile(r"premis(?!.*(?:entail|impl|conclusion))")
 """Keys that say whether it follows, that say the opposite, of a case, and of a part of the item."""
 TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -89,9 +90,9 @@ def said_besides(pairs: ObjectPairs) -> str:
             is_answered = True
             continue
         is_other, refuted = OTHER_KEY.search(key), bool(REFUTED_KEY.search(key))
-        is_verdict = refuted or VERDICT_KEY.search(key)
+        is_verdict = (refuted or VERDICT_KEY.search(key)) and not OF_PREMISE.search(key)
         truth = TRUTH.get(str(value).lower())
-        if truth is not None and is_verdict and "premis" not in key:
+        if truth is not None and is_verdict:
             lines.append("It follows." if truth is not refuted else "It does not follow.")
         elif isinstance(value, bool):
             values += [] if is_other else [f"{written} = {str(value).lower()}"]
