@@ -300,7 +300,8 @@ def test_replies_to_items_are_scored(tmp_path: Path) -> None:
     for text, message in (
         ("{", "Expecting property name"),
         (lines[0], 'not an item with a "reply"'),
-        ('{"reply": "yes"}', "not an item"),
+        ('{"reply": "yes"}', "item lacks kind"),
+        (json.dumps({**items[0], "reply": "yes", "prompt": None}), "item: prompt must be a text"),
         (json.dumps({**items[0], "reply": None}), "a reply is a text, not NoneType"),
     ):
         file.write_text(f"{texts[0]}\n{text}\n", encoding="utf-8")

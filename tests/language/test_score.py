@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from possibleworlds.errors import UserError
-from possibleworlds.language import Item, Wording, replies, score, tasks
+from possibleworlds.language import Item, Wording, objects, replies, score, tasks
 from possibleworlds.language.item import Kind, conjunction
 from possibleworlds.logic import Formula, entails, parse
 
@@ -598,9 +598,9 @@ def test_many_objects_in_a_reply_are_not_decoded_again_for_each_answer(
             starts.append(start)
             return json.JSONDecoder().raw_decode(text, start)
 
-    monkeypatch.setattr(replies, "DECODER", Decoder())
+    monkeypatch.setattr(objects, "DECODER", Decoder())
     assert score('"answer":{' * 2000, YES).verdict == "unreadable"
-    assert len(starts) == len(set(starts)) <= replies.MAX_PLACES + replies.MAX_OBJECTS
+    assert len(starts) == len(set(starts)) <= replies.MAX_PLACES + objects.MAX_OBJECTS
 
 
 def test_a_single_premise_may_be_weakened_but_not_repeated() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from possibleworlds.errors import UserError
-from possibleworlds.language import LEVELS, Item, dataset, problems, score, tasks
-from possibleworlds.language.item import KINDS, conjunction
+from possibleworlds.language import LEVELS, Item, Wording, dataset, problems, score, tasks
+from possibleworlds.language.item import KINDS, Kind, conjunction
 from possibleworlds.language.problems import SOURCES
-from possibleworlds.logic import Formula, countermodel, entails
+from possibleworlds.logic import Formula, countermodel, entails, parse
 from possibleworlds.logic.alphabet import LETTERS
 from possibleworlds.logic.formula import variables_of
 
@@ -167,10 +167,40 @@ def test_conclusions_with_new_variables_are_no_source() -> None:
         tasks("conclude", source="massive")
 
 
-def test_an_item_with_a_label_in_words_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"label": "false"}, "item: label must be true or false, not 'false'"),
+        ({"kind": "guess"}, "item: kind must be 'decide' or 'refute' or 'conclude'"),
+        ({"prompt": None}, "item: prompt must be a text, not None"),
+        ({"style": "foo"}, "item: style must be"),
+        ({"min_operators": -1}, "item: min_operators must be at least 0"),
+        ({"premises": []}, "item: there are no premises"),
+        ({"premises": ["p &"]}, "item: "),
+        ({"conclusion": None}, "item: no conclusion, which does not fit the kind 'decide'"),
+        ({"kind": "conclude"}, "item: a conclusion, which does not fit the kind 'conclude'"),
+        ({"statements": {"p": 1}}, "item: statements.p must be a text, not 1"),
+        ({"statements": {"p": "the  lamp"}}, "item: statements have single spaces"),
+        ({"statements": {"p": ""}}, "item: statements have single spaces"),
+        ({"statements": {"p": "a lamp", "q": "A lamp"}}, "item: two variables have the same"),
+    ],
+)
+def test_an_item_is_checked_when_it_is_read(changed: dict[str, Any], message: str) -> None:
     values = tasks("decide", size=1)[0].to_json()
-    with pytest.raises(UserError, match="the label is true or false"):
-        Item.from_json(values | {"label": "false"})
+    with pytest.raises(UserError) as caught:
+        Item.from_json(values | changed)
+    assert str(caught.value).startswith(message)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("kind", ["refute", "conclude"])
+def test_letters_with_two_lower_cases_are_no_error(kind: Kind) -> None:
+    for statement, read in (("the  lamp", "the lamp"), ("λύκος", "λύκοσ"), ("µ is", "μ is")):
+        wording = Wording("words", {"p": statement, "q": "it"})
+        conclusion = None if kind == "conclude" else parse("q")
+        item = Item(kind, (parse("p"),), conclusion, kind == "conclude", 0, wording, "", "")
+        for reply in (f"{read} = true, it = false", f"both {read} and it", f"not {read}"):
+            assert score(f"Answer: {reply}", item).verdict != "right"
 
 
 def test_a_search_that_finds_almost_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:

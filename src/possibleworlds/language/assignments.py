@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from possibleworlds.language.decisions import endings, is_reason, verdicts
+from possibleworlds.language.decisions import endings, is_reason, verdicts, without_denials
 from possibleworlds.language.item import Item
 from possibleworlds.language.marks import RETRACTION
 from possibleworlds.language.phrases import (
@@ -19,18 +19,15 @@ from possibleworlds.language.phrases import (
     EDGE,
     MAX_LINES,
     NEGATION,
-    NO_COUNTERMODEL,
     REFUTED,
     REFUTING,
     SEPARATOR,
     START,
 )
-from possibleworlds.language.replies import plain
+from possibleworlds.language.replies import SENTENCE, plain, without
+from possibleworlds.language.tables import FALSE_WORDS, TRUE_WORDS, VALUE, without_tables
 from possibleworlds.language.wording import folded
 
-TRUE_WORDS = r"true|t|1|\\top|⊤|yes|wahr"
-FALSE_WORDS = r"false|f|0|\\bot|⊥|no|falsch"
-VALUE = rf"(?:{TRUE_WORDS}|{FALSE_WORDS})(?!\w|\.\d|/)"
 IS_TRUE = re.compile(rf"(?:{TRUE_WORDS})\Z", re.IGNORECASE)
 EITHER = (
     rf"(?:either(?:\s+(?:value|way))?|anything|arbitrary|any(?:\s+(?:truth\s+)?value)?|irrelevant|"
@@ -50,8 +47,11 @@ DENIAL = re.compile(
     r"|≠|!=|\?|[¬~]\s*[(\[]",
     re.IGNORECASE,
 )
+PREFERRED = r"(?:right|correct|better)"
+BETTER = rf"\bwould\s+be\s+(?:the\s+)?{PREFERRED}\b|\b{PREFERRED}\s+answer\s+would\b"
 FAILURE = re.compile(
-    r"\bpremises?\s+(?:(?:is|are|becomes?|then|now|still|all)\s+)*(?:false|untrue)\b|"
+    r"\bpremises?\s+(?:(?:is|are|becomes?|then|now|still|all|would|be)\s+)*(?:false|untrue)\b|"
+    rf"{BETTER}|"
     r"\bconclusion\s+(?:(?:is|becomes|then|now|still|also)\s+)*true\b|\bimpossible\b|\bcontradict|"
     rf"\bnot\s+an?\s+(?:\w+\s+)?{CASE}|"
     rf"\b(?:this|that|these|which|assignment|values)\s+(?:{NEGATION}|fails?)\b|"
@@ -75,8 +75,9 @@ MARKS = (
     r"\\(?:begin|end)\{\w+\}(?:\{[lcr]+\})?|\\q?quad\b"
 )
 BEFORE = re.compile(
-    rf"(?:{MARKS}|\b(?:so|thus|therefore|hence|yes|we|i|can|get|have|let|set|setting|put|take|consider|"
-    r"choose|assign|one|an?|the|this|such|possible|following|final|answer|refuting|by|with|given|when|"
+    rf"(?:{MARKS}|\b(?:so|thus|therefore|hence|here|yes|we|i|can|get|have|let|set|setting|put|take|"
+    r"consider|choose|assign|one|an?|the|this|such|possible|following|final|answer|refuting|by|"
+    r"with|given|when|"
     rf"where|for|in|which|(?:truth\s+)?values?|variables?|statements?|example|e\.g|i\.e|namely|and|{CASE}|is|"
     r"are|both|there|exists|works?)\b)*\Z",
     re.IGNORECASE,
@@ -95,7 +96,8 @@ REASON_AFTER = re.compile(
     rf"(?:because|since|as|which|so\s+that|making|makes?|gives?|refutes?|satisf\w+|"
     rf"is\s+an?\s+(?:\w+\s+)?{CASE}|(?:the\s+|both\s+|all\s+)?(?:premises?|conclusion|argument))\b"
     r"|[.;:!(–—\n][\s*_#]{0,6}(?:then|so|thus|therefore|hence|here|this|that|these|those|under|with\s+th|"
-    r"it\s+(?:makes|refutes|satisfies)|in\s+(?:this|that|which)|check|verif|explanation|reason|proof|note|there|for\s+which|where|"
+    r"unique\b|if\b[^.;,\n]{1,40}\swere\b|it\s+(?:makes|refutes|satisfies)|"
+    r"in\s+(?:this|that|which)|check|verif|explanation|reason|proof|note|there|for\s+which|where|"
     r"(?:an)?other|i\s+hope)",
     re.IGNORECASE,
 )
@@ -114,7 +116,9 @@ NONE = re.compile(
 )
 EXISTS = re.compile(
     rf"\bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many|such\s+an?)\s+(?:such\s+)?{CASE}|"
-    rf"\b{COUNTERMODEL}\s*(?::|is\b)(?!\s*(?:none|not|impossible))|{REFUTED}|\brefutes\s+it\b|"
+    rf"\b{COUNTERMODEL}\s*(?::|\?\W*yes\b|(?:is|would\s+be)\b)(?!\s*(?:none|not|impossible))|"
+    r"\bis\s+one\b(?!\s+of\b)|\bcan\s+be\s+refuted\b|\bfound\s+(?:one\b|an?\b|\w+\s*=)|"
+    rf"{REFUTED}|\brefutes\s+it\b|"
     r"\ball\s+variables\b|\b(?:shows|works)\s*[.!]?\s*(?:\Z|\n)",
     re.IGNORECASE,
 )
@@ -209,7 +213,10 @@ def read_values(text: str, item: Item) -> Values:
             continue
         values *= len(written) // len(values)
         for variable, value in zip(written, values, strict=True):
-            known = names[re.sub(r"\s+", " ", folded(variable))]
+            known = names.get(re.sub(r"\s+", " ", folded(variable)))
+            if known is None:  # a letter that differs by more than its case
+                contradictory = True
+                continue
             truth = bool(IS_TRUE.match(value))
             contradictory |= assignment.setdefault(known, truth) != truth
             contradictory |= bool(match["again"] and bool(IS_TRUE.match(match["again"])) != truth)
@@ -244,7 +251,6 @@ def split_reason(text: str, item: Item) -> tuple[str, str]:
 
 def read_assignment(text: str, after: str, item: Item) -> Values:
     """Read the assignment of an answer, from its first line if it is complete there."""
-    one = patterns(tuple(item.wording.name(v).lower() for v in item.variables)).one
     text = as_list(plain(text), item).strip()
     text, after = with_blocks(text, plain(after), item)
     first, _, others = text.partition("\n")
@@ -257,8 +263,9 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
         listing, reason = split_reason(text, item)
         values = read_values(listing, item)
         reason, _, others = reason.strip().partition("\n")
-    reason, after = (one.sub(" ", said) for said in (reason, f"{others}\n{after}"))
-    after = OTHER_CASES.sub(" ", after)
+    after = f"{others}\n{after}"
+    reason, after = (explained(said, values.assignment, item) for said in (reason, after))
+    after = without(OTHER_CASES, after)
     said = IS_REFUTED.sub(" ", f"{reason}\n{after}")
     denied = bool(
         DENIAL.search(IS_REFUTED.sub(" ", reason))
@@ -272,6 +279,33 @@ def read_assignment(text: str, after: str, item: Item) -> Values:
     return values
 
 
+def explained(text: str, assignment: dict[str, bool], item: Item) -> str:
+    """Remove from an explanation the names of variables, and what would be with other values."""
+
+    def kept(sentence: re.Match[str]) -> str:
+        if OTHERWISE.match(sentence[0]):
+            return " "
+        if not WOULD.search(sentence[0]) or re.search(BETTER, sentence[0], re.IGNORECASE):
+            return sentence[0]
+        if RETRACTION.search(INSTEAD.sub(" ", sentence[0])):
+            return sentence[0]
+        values = read_values(WERE.sub("is", sentence[0]), item).assignment
+        return " " if any(assignment.get(v, x) != x for v, x in values.items()) else sentence[0]
+
+    one = patterns(tuple(item.wording.name(v).lower() for v in item.variables)).one
+    return CONTRAST.sub(" ", one.sub("\0", SENTENCE.sub(kept, text))).replace("\0", " ")
+
+
+WOULD = re.compile(r"\b(?:would|were)\b", re.IGNORECASE)
+OTHERWISE = re.compile(r"\W*otherwise\b[^=]*\Z", re.IGNORECASE)
+WERE = re.compile(r"\b(?:were|was)\b", re.IGNORECASE)
+INSTEAD = re.compile(r"\binstead\b", re.IGNORECASE)
+CONTRAST = re.compile(
+    r"\b(?:rather\s+than|instead\s+of)[\s*`$]+\0(?!\s*(?:[=:]|is\b|being\b))", re.IGNORECASE
+)
+"""What introduces other values, and a contrast with a variable, which stands as \\0."""
+
+
 def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Item) -> bool:
     """Whether lines of an answer, or bare or introduced lines after it, give other values."""
     for place, text in enumerate((lines, after)):
@@ -280,18 +314,22 @@ def gives_another(assignment: dict[str, bool], lines: str, after: str, item: Ite
             listing, reason = split_reason(line, item)
             again = read_values(listing, item)
             is_answer = ANOTHER.match(line) or (again.stated and not (place and reason))
+            if not is_answer:
+                continue
+            if any(assignment.get(v, x) != x for v, x in again.assignment.items()):
+                return True
             differs = again.contradictory or again.assignment != assignment
-            if is_answer and differs and len(again.assignment) == len(item.variables):
+            if differs and len(again.assignment) == len(item.variables):
                 return True
     return False
 
 
 OTHER_CASES = re.compile(
-    r"[^.!?\n]*\b(?:(?:all|every|any|the)\s+other|other\s+(?:cases|rows|assignments)|"
-    r"only\s+(?:such\s+)?(?:case|row|assignment|one))\b[^.!?\n]*",
+    r"\b(?:(?:all|every|any|the)\s+other|other\s+(?:cases|rows|assignments)|"
+    rf"only\s+(?:such\s+)?(?:{CASE}|one)(?!.*=))\b",
     re.IGNORECASE,
 )
-"""A sentence about the other cases."""
+"""What a sentence about the other cases contains."""
 ANOTHER = re.compile(
     r"\W*(?:or|alternatively|answer(?:\s+\d+)?|corrected|correction|edit|final(?:ly)?)\b",
     re.IGNORECASE,
@@ -338,34 +376,6 @@ def as_list(text: str, item: Item) -> str:
     return ", ".join(f"{name} = {value}" for value, some in listed for name in some)
 
 
-TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
-
-
-def without_tables(text: str) -> str:
-    """Convert tables to lists of values: rows of a name and a value, or one row below the names.
-
-    >>> without_tables("| p | q |\\n|---|---|\\n| T | F |")
-    'p = T, q = F'
-    """
-    return TABLE.sub(lambda table: table_as_list(table[0]), text)
-
-
-def table_as_list(table: str) -> str:
-    """Convert a table to a list of values; return it unchanged if it has another shape."""
-    rows = [[cell.strip() for cell in row.strip()[1:-1].split("|")] for row in table.splitlines()]
-    if len(rows) < 3 or any(cell.strip(" :-") for cell in rows[1]) or len(set(map(len, rows))) > 1:
-        return table
-    header, body = rows[0], rows[2:]
-    labels = header[0].lower(), body[0][0].strip("*_").lower()
-    if len(body) == 1 and (labels[0] in ("", "#", "row") or labels[1] in ("value", "truth value")):
-        header, body = header[1:], [body[0][1:]]
-    if len(body) == 1 and re.match(VALUE, body[0][0].strip("*_`$ "), re.IGNORECASE):
-        return ", ".join(f"{name} = {value}" for name, value in zip(header, body[0], strict=True))
-    if all(len(row) == 2 for row in body):
-        return ", ".join(f"{name} = {value}" for name, value in body)
-    return table
-
-
 def says_none(text: str, after: str = "") -> bool:
     """Whether a text says that there is no such assignment, and does not take that back."""
     for part in endings(plain(text)):
@@ -377,7 +387,7 @@ def says_none(text: str, after: str = "") -> bool:
             separator = SEPARATOR.match(rest)
             if not separator or not is_reason(rest[separator.end() :], True):
                 continue
-        said = NO_COUNTERMODEL.sub(" ", f"{rest}\n{after}")
+        said = without_denials(f"{rest}\n{after}")
         if RETRACTION.search(said) or EXISTS.search(said) or False in verdicts(said, lines=False):
             continue
         return True

@@ -7,10 +7,13 @@ single words cannot tell "it follows" from "few think that it follows".
 import re
 from collections.abc import Iterator
 
-from possibleworlds.language.marks import CLAUSE_END, RETRACTION, SENTENCE_END
+from possibleworlds.language.marks import CLAUSE_END, LEAD_WORDS, RETRACTION, SENTENCE_END
 from possibleworlds.language.phrases import (
     ALL_CASES,
+    ANSWERED_NO,
+    BARE,
     CASE_IN_POINT,
+    CERTAINLY,
     CONDITION,
     CONTRARY,
     COUNTEREXAMPLE,
@@ -18,16 +21,19 @@ from possibleworlds.language.phrases import (
     EDGE,
     FOLLOWS,
     GIVES_VALUES,
+    HEADING_LINE,
     HEDGE,
     IF_IT_WERE,
     LABELLED,
     LABELLED_INVALID,
     MAX_LINES,
+    MAX_QUESTION,
     NO,
     NO_COUNTERMODEL,
     NOT_FOLLOWS,
     NUMBERED,
     OF_CONVERSE,
+    OF_COUNTERMODEL,
     OFFER,
     ONE_CASE,
     OPENING,
@@ -35,8 +41,10 @@ from possibleworlds.language.phrases import (
     PREMISE_LINE,
     REASON,
     REASON_BEFORE,
+    SENTENCES,
     SEPARATOR,
     START,
+    SUPPOSED,
     SUPPOSES,
     VERDICT,
     WEAK,
@@ -49,6 +57,7 @@ from possibleworlds.language.replies import (
     plain,
     question_before,
     states,
+    without,
 )
 
 
@@ -104,6 +113,8 @@ def is_reason(text: str, decision: bool) -> bool:
         return False
     if REASON.match(text) or (not decision and CASE_IN_POINT.match(text)):
         return True
+    if certain := CERTAINLY.match(text):
+        return not (decision and certain[1])
     return bool((FOLLOWS if decision else NOT_FOLLOWS).match(text))
 
 
@@ -115,12 +126,40 @@ def is_remark(text: str) -> bool:
 
 def stands(decision: bool, rest: str) -> bool:
     """Whether the text after a decision does not contradict it."""
-    if RETRACTION.search(rest) or (not decision) in verdicts(rest):
+    if RETRACTION.search(rest):
         return False
-    contrary = NO_COUNTERMODEL.sub(" ", OF_CONVERSE.sub(" ", rest)) if decision else rest
-    if CONTRARY[decision].search(contrary):
+    if decision:
+        rest = without_own_questions(rest)
+    contrary = without_denials(without(OF_CONVERSE, rest)) if decision else rest
+    if (not decision) in verdicts(rest) or CONTRARY[decision].search(contrary):
         return False
     return all(bool(other[1]) is decision for other in OTHER_ANSWER.finditer(rest))
+
+
+def without_own_questions(text: str) -> str:
+    """Remove the questions for a countermodel that a text answers by no.
+
+    >>> without_own_questions("So p. Is there a countermodel? No. Does it follow? No.")
+    'So p. . Does it follow? No.'
+    """
+    kept: list[str] = []
+    for sentence in SENTENCES.findall(text):
+        question = kept[-1][-MAX_QUESTION:].strip("*_\"') \t\n") if kept else ""
+        is_asked = question.endswith("?") and OF_COUNTERMODEL.match(question)
+        if is_asked and ANSWERED_NO.match(sentence):
+            kept.pop()
+            sentence = ANSWERED_NO.sub("", sentence, count=1)
+        kept.append(sentence)
+    return "".join(kept)
+
+
+def without_denials(text: str) -> str:
+    """Remove what a text says of countermodels to deny that there is one.
+
+    >>> without_denials("There is no countermodel: a countermodel would need q.")
+    'There is  : a   need q.'
+    """
+    return SUPPOSED.sub(" ", NO_COUNTERMODEL.sub(" ", without_own_questions(text)))
 
 
 def verdicts(text: str, lines: bool = True) -> Iterator[bool]:
@@ -148,15 +187,26 @@ def is_one_case(text: str) -> bool:
     return any(words.search(text) for words in (ONE_CASE, SUPPOSES, GIVES_VALUES))
 
 
+def contradicts(decision: bool, said: str) -> bool:
+    """Whether these words before a decision state the opposite: "Since it follows, no".
+
+    >>> contradicts(False, "Since it follows, "), contradicts(False, "As q follows, ")
+    (True, False)
+    """
+    return (not decision) in verdicts(REASON_BEFORE.sub("", said, count=1))
+
+
 def fits(decision: bool, said: str) -> bool:
     """Whether a decision may follow on these words, which do not contradict it."""
+    if contradicts(decision, said):
+        return False
     if not decision:
         return not NO_COUNTERMODEL.search(said)
     if REASON_BEFORE.match(said):
         one_case = bool(ONE_CASE.search(ALL_CASES.sub(" ", said)))
     else:
         one_case = is_one_case(said)
-    return not (one_case or COUNTEREXAMPLE.search(NO_COUNTERMODEL.sub(" ", said)))
+    return not (one_case or COUNTEREXAMPLE.search(without_denials(said)))
 
 
 def answers_other_question(question: str) -> bool:
@@ -175,7 +225,7 @@ def read_end(reply: str) -> bool | None:
     paragraph = last_paragraph(reply)
     if NUMBERED.match(last) or PREMISE_LINE.search(paragraph):
         return None
-    if denied_before("\n".join(lines[-20:-1])):
+    if denied_before("\n".join(lines[-20:-1])) or is_other_heading(heading(reply)):
         return None
     bold = bold_at_end(reply)
     for text in (*([bold] if bold else []), *endings(last)):
@@ -189,6 +239,23 @@ def read_end(reply: str) -> bool | None:
             supposed = not decision and SUPPOSES.search(list(sentences(said))[-1])
             return decision if not supposed and fits(decision, said) else None
     return None
+
+
+def heading(reply: str) -> str:
+    """Return the heading above a bare yes, no or none in the last line; empty if there is none.
+
+    >>> heading("All rows are fine.\\n\\n### Exceptions\\n\\nNone."), heading("I see.\\nNo.")
+    ('### Exceptions', '')
+    """
+    *before, last = [line for line in reply.splitlines() if any(map(str.isalnum, line))] or [""]
+    return before[-1] if before and BARE.match(last) and HEADING_LINE.match(before[-1]) else ""
+
+
+def is_other_heading(text: str) -> bool:
+    """Whether a yes or a no below this heading need not answer the question of the item."""
+    text = text.rstrip("*_: ")
+    introduces = any(words.match(f"{text}:") for words in (LEAD_WORDS, VERDICT))
+    return bool(text) and not introduces and answers_other_question(text)
 
 
 def last_paragraph(reply: str) -> str:

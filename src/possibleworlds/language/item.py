@@ -16,12 +16,13 @@ entailments.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from possibleworlds.errors import UserError, quoted, reason
-from possibleworlds.language.wording import Wording
+from possibleworlds.language.wording import Style, Wording, folded
 from possibleworlds.logic.formula import Formula, conjunction
 from possibleworlds.logic.syntax import parse, to_text
+from possibleworlds.records import Range, from_json
 
 Kind = Literal["decide", "refute", "conclude"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -71,22 +72,52 @@ class Item:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Item":
         """Make an item from the output of `to_json`."""
+        stored = from_json(
+            dict(values) if isinstance(values, Mapping) else values, StoredItem, "item"
+        )
         try:
-            conclusion = values["conclusion"]
-            if values["kind"] not in KINDS:
-                raise ValueError(f"no task called {quoted(values['kind'])}")
-            if not isinstance(values["label"], bool):
-                raise ValueError(f"the label is true or false, not {quoted(values['label'])}")
-            return cls(
-                kind=values["kind"],
-                premises=tuple(parse(text) for text in values["premises"]),
-                conclusion=parse(conclusion) if conclusion else None,
-                label=values["label"],
-                min_operators=int(values["min_operators"]),
-                wording=Wording(values["style"], dict(values["statements"])),
-                prompt=values["prompt"],
-                answer=values["answer"],
-                group=int(values["group"]),
-            )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise UserError(f"not an item: {reason(error)}") from None
+            premises = tuple(parse(text) for text in stored.premises)
+            conclusion = None if stored.conclusion is None else parse(stored.conclusion)
+        except UserError as error:
+            raise UserError(f"item: {reason(error)}") from None
+        return cls(
+            kind=stored.kind,
+            premises=premises,
+            conclusion=conclusion,
+            label=stored.label,
+            min_operators=stored.min_operators,
+            wording=Wording(stored.style, stored.statements),
+            prompt=stored.prompt,
+            answer=stored.answer,
+            group=stored.group,
+        )
+
+
+@dataclass(frozen=True)
+class StoredItem:
+    """The JSON values of an item."""
+
+    kind: Kind
+    premises: list[str]
+    conclusion: str | None
+    label: bool
+    min_operators: Annotated[int, Range(0)]
+    style: Style
+    statements: dict[str, str]
+    prompt: str
+    answer: str
+    group: int
+
+    def __post_init__(self) -> None:
+        """Check what types do not say."""
+        if not self.premises:
+            raise UserError("there are no premises")
+        if (self.conclusion is None) is not (self.kind == "conclude"):
+            has = "no" if self.conclusion is None else "a"
+            raise UserError(f"{has} conclusion, which does not fit the kind {self.kind!r}")
+        statements = list(self.statements.values())
+        for statement in statements:
+            if not statement or statement != " ".join(statement.split()):
+                raise UserError(f"statements have single spaces, not {quoted(statement)}")
+        if len({folded(statement) for statement in statements}) < len(statements):
+            raise UserError("two variables have the same statement")

@@ -4,14 +4,10 @@ import re
 
 KEYS = ("answer", "final_answer", "final answer")
 KEY = re.compile(r"answer[\"']\s*:", re.IGNORECASE)
-PYTHON_DICT = re.compile(
-    r"\A[^{}]*(?P<dict>\{)[^{}]*'(?:final_)?answer'\s*:\s*"
-    r"(?:'([^'{}]*)'|\"([^\"{}]*)\"|(True|False))\s*\}\W*\Z"
-)
 MARK = re.compile(
     r"answer(?:\s+to\s+(?:the|this)\s+(?:question|problem)|\s*\(\s*(?:yes|no)\s*(?:/|or)\s*"
     r"(?:yes|no)\s*\))?(?:(?:\s+is)?[*_`]*\s*[:=：][*_`]*|"
-    r"\s+(?:is|must\s+be)\b(?:\s+that\b)?[*_`]*"
+    r"\s+(?:is|must\s+be|should\s+be(?=[\s*_`]*(?:yes|no|none)\b))\b(?:\s+that\b)?[*_`]*"
     r"(?:[,\s]+(?:therefore|thus|hence|then|clearly|definitely|indeed|simply)\b[,:]?)*)|"
     r"answer\s+[-–—→]\s|answer>|boxed\s*\{",
     re.IGNORECASE,
@@ -26,10 +22,24 @@ LEAD_WORDS = re.compile(
     r"(?:[\s*_#>$:`\"“<\[\\(•∴→⇒➡➜|✅✔✓☑🎯👉★–—-]|\\(?:text|mathbf)\{|\d+[.)]|step\s+\d+|"
     r"\b(?:so|then|thus|therefore|hence|and|now|finally|ultimately|overall|clearly|"
     r"final|the|my|our|correct|right|exact|direct|short|logical|full|answer|verdict|result|decision|"
-    r"conclusion|conclude|summary|conclusively|in|to|we|i|it|this|that|which|is|are|be|must|can|see|"
-    r"have|get|find|clear|follows\s+that|means|shows|proves|demonstrates|confirms|implies\s+that|this\s+case|here|"
+    r"conclusion|conclude|summary|conclusively|in|we|i|it|this|that|which|is|are|be|must|can|see|"
+    r"have|get|find|clear|i['’]?m\s+(?:confident|certain|sure)|"
+    r"am\s+(?:confident|certain|sure)|to\s+(?:conclude|summari[sz]e|sum\s+up|be\s+(?:clear|exact))|"
+    r"follows\s+that|means|shows|proves|demonstrates|confirms|"
+    r"implies\s+that|this\s+case|here|"
     r"consequently|accordingly|as\s+a\s+result|done|given\s+this|of\s+course|indeed|output|json)\b)*\Z",
     re.IGNORECASE,
+)
+OTHER_SUBJECT = re.compile(
+    r"\W*(?:(?:but|and|yet|now|however)\b\W*)?(?:(?:if|when|provided|were|had)\b|in\s+case\b|"
+    r"(?:for|with|under)\b(?!\s+(?:all|every|each|any|no|th(?:is|ese|at)\s+reasons?)\b)|"
+    r"without\b(?!\s+(?:an?y?\s+)?(?:such|counter))|in\s+the\s+(?:other|opposite)\b|"
+    r"to\s+(?:an?|the|those|some)\b)",
+    re.IGNORECASE,
+)
+"""The start of a clause by which an answer after it may be conditional, or about something else."""
+SECOND_THOUGHT = re.compile(
+    r"\W*(?:(?:but|no)\b\W*)?(?:wait|hmm+|actually|oops|hold\s+on|correction)\b", re.IGNORECASE
 )
 CLAUSE_END = re.compile(
     r"[,;–—](?=\s|\Z)|\b(?:so|thus|therefore|hence|consequently)\b|\bwhich\s+means\b", re.IGNORECASE

@@ -33,7 +33,8 @@ CONCLUSION_FALSE = (
 JOINED_TO = r"(?:,?\s+(?:and|but|while|whereas|yet|with)\s+(?:still\s+|yet\s+)?|[,;]\s+)"
 REFUTED = (
     rf"(?:{PREMISES_TRUE}{JOINED_TO}{CONCLUSION_FALSE}|"
-    rf"{CONCLUSION_FALSE}{JOINED_TO}{PREMISES_TRUE})(?!\w)"
+    rf"{CONCLUSION_FALSE}{JOINED_TO}{PREMISES_TRUE}|"
+    r"true\s+premises?\s+(?:and|with|but)\s+an?\s+false\s+conclusion)(?!\w)"
 )
 """The premises are true and the conclusion is false."""
 THAT_REFUTES = (
@@ -94,6 +95,7 @@ SEPARATOR = re.compile(
 RULE = (
     r"(?:(?:hypothetical|disjunctive)\s+syllogism|modus\s+(?:ponens|tollens)|contraposition|"
     r"contrapositive|transitivity|simplification|resolution|de\s+morgan|absorption|addition|"
+    r"chain(?:ing)?\s+rule|chaining|syllogism|"
     r"[∧∨→¬]\s?-?(?:elim\w*|intro\w*|E|I)|"
     r"(?:(?:con|dis)junction|implication|conditional)[\s-]+(?:elimination|introduction))\b"
 )
@@ -107,6 +109,12 @@ REASON = re.compile(
     re.IGNORECASE,
 )
 """The start of a reason on the same line."""
+CERTAINLY = re.compile(
+    r"(?:definitely|certainly|clearly|absolutely|of\s+course|for\s+sure)"
+    r"(\s+not)?[\s.!*_]*(?:\n|\Z)",
+    re.IGNORECASE,
+)
+"""What stresses a yes, or with "not" a no."""
 CASE_IN_POINT = re.compile(
     r"(?:when|if|for|with|take|consider|let|under|in|an?|one|some|setting|assigning|"
     r"countermodel|counterexample|at|given|suppose|assuming|where)\b|e\.g\."
@@ -115,6 +123,8 @@ CASE_IN_POINT = re.compile(
 )
 """More ways to start a reason for a no; a yes in one case is not a yes."""
 UNCERTAIN = r"(?:\bI\s+(?:do\s+not|don't)\s+know\b|\bguess\w*\b)"
+THIS = r"(?:it|this|that|conclusion|argument|inference|entailment)"
+NO_CASE = r"(?!\s+(?:if|when(?:ever)?|in|for|only|unless|that|where|under|at)\b)"
 CONTRARY = {
     True: re.compile(
         rf"""
@@ -131,15 +141,19 @@ CONTRARY = {
           (?:(?:that|this|it)(?:'s|\s+is)\s+(?:false|not)|not|it\s+does\s+not|it\s+doesn't)
           [\s.!]*(?:\Z|\n)
         | \b(?:argument|inference|entailment)\s+fails | \b(?:claim|statement)\s+is\s+false
-        | \binvalid | ⊭ | \bfallac | \bunsound | \bfalsif | \bdisprove | \bviolat | \bnegate\b
+        | \binvalid | ⊭ | \bfallac | \bunsound | \bfalsif | \bdisprove | \bnegate\b
+        | \bviolat(?!\w*\s+(?:(?:the|an?|one|either|of)\s+)*premis)
         # a countermodel
         | \brefute[sd]?\b | \b{COUNTERMODEL}\b | {REFUTED}
         | \bthere\s+(?:is|are|exists?)\s+(?:an?|one|some|several|many)\s+{CASE}
-        | \btrue\s+premises?\s+(?:and|with|but)\s+an?\s+false\s+conclusion
+        | \bis\s+one\b(?!\s+of\b) | \bsuch\s+an?\s+{CASE}\s+exists\b
+        | \b(?:this|that|which|it)\s+(?:is\s+(?:indeed\s+)?possible|happens)\b
+        | \b(?:cannot|can't|no\s+way|nothing|not\s+possible|impossible)\b[^.;:\n]{{0,40}}?
+          \b(?:follows?|entails?|valid)\b
         # exceptions and conditions: "in all cases but p = T", "it holds only if q"
         | \b(?:except|exception\w*|but\s+one|isn't|apart\s+from|bar(?:ring|\s+(?:one|the))|
           other\s+than|excluding|save\s+(?:for|one)|provided|unless|assumption\s+that)\b
-        | \bbut\s+\w+\s*=
+        | (?<![.!\n]\s)\bbut\s+\w+\s*=
         | (?:\A\W*|\b(?:follows?|holds?|valid|entailed|yes|answer|this|that|it|is)\W+)
           only\s+(?:when|if)\b
         | {UNCERTAIN}
@@ -160,11 +174,21 @@ CONTRARY = {
         | \bno\s+(?:such\s+)?{CASE}\b
         | \b(?:assignment|case|countermodel)\s+(?:does\s+not|doesn't)\s+exist
         | \b(?:isn't|(?:not|n't)\s+find)\s+an?y?\s+counter
+        | \b(?:nothing|nobody|impossible|cannot|can't|never|no\s+way)\b[^.;!?\n]{{0,40}}?
+          \b(?:refut|falsif|disprov) | \birrefutabl
+        | \b(?:nothing|no\s+way|impossible|not\s+possible|never|cannot)\b[^.;:\n]{{0,40}}?{REFUTED}
         # the conclusion is true in all cases, or in all in which the premises are
-        | \bconclusion\s+(?:cannot|can't)\s+be\s+false
+        | \bcan\s+(?:infer|conclude|derive|deduce)\s+the\s+conclusion
+        | \bevery\s+model\s+of\s+the\s+premis
+        | \bwhenever\s+the\s+premises?\b[^.;\n]{{0,30}}?
+          \bconclusion\s+(?:holds|must|is\s+(?:also\s+)?true)
+        | \b{THIS}\s+(?:cannot|can't|can\s+not|(?:can\s+|could\s+)?never|could\s+not)\s+(?:be\s+)?
+          (?:false|untrue|wrong|invalid|fails?)\b
+        | \b{THIS}(?:'s|\s+is)\s+
+          (?:(?:always|necessarily)\s+true|{ADVERBS}guaranteed|a\s+tautology)\b{NO_CASE}
+        | \b{THIS}\s+must\s+(?:{ADVERBS}be\s+true|hold|follow)\b{NO_CASE}
         | \bconclusion\s+(?:must\s+be|is\s+(?:always|necessarily))\s+true
         | \b(?:so|hence|thus|therefore)[,\s]+the\s+conclusion\s+must\s+be\s+true
-        | \b(?:conclusion\s+is|it's|it\s+is)\s+a\s+tautology
         | \bconclusion\s+(?:is|holds)\s+(?:(?:also|always)\s+)*(?:true\s+)?
           (?:when(?:ever)?|if|in\s+(?:every|all|each))\s+(?:(?:all|the)\s+)*
           (?:premises?\s+(?:is|are|holds?)|cases?|rows?)\b
@@ -198,6 +222,12 @@ GIVES_VALUES = re.compile(
     r"\b(?:consider|take|let(?!\s+(?:me|us)|'s)|setting)\b|(?:=|\bwith\s+\w+)\s*(?:true|false|[tf01])\b",
     re.IGNORECASE,
 )
+BARE = re.compile(
+    r"\W*(?:none|(?:yes|yep|no|nope|null|n/?a|impossible|true|false|[yn])\b(?!\s*\w))",
+    re.IGNORECASE,
+)
+HEADING_LINE = re.compile(r"\s*#|.*[:*_–—-]\s*\Z|[^|=.!?]{0,40}\Z")
+"""An answer of one word, and a line above it that it may answer."""
 NUMBERED = re.compile(r"\A\W*\d+[.)]\s")
 PREMISE_LINE = re.compile(r"^\W*premises?\W*:", re.IGNORECASE | re.MULTILINE)
 LABELLED = re.compile(
@@ -223,14 +253,45 @@ OTHER_ANSWER = re.compile(
 )
 """A line that ends in yes or no, after a few words."""
 NO_COUNTERMODEL = re.compile(
-    rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}(?:[^.;\n]{{0,80}}?{REFUTED})?|"
+    rf"\b(?:no|without(?:\s+an?y?)?)\s+(?:such\s+)?{CASE}(?:[^.;\n]{{0,80}}?{REFUTED}|"
+    rf"\s+(?:is\s+an?\s+{COUNTERMODEL}|(?:violat|refut|falsif|disprov)\w+))?|"
+    rf"\bthere\s+(?:isn't|is\s+not|aren't|are\s+not)\s+an?y?\s+{COUNTERMODEL}|"
+    r"\b(?:cannot|can't|nothing|impossible\s+to)\s+(?:can\s+)?(?:be\s+)?"
+    r"(?:refute|falsif|disprove)\w*|"
     rf"\b{COUNTERMODEL}\s*:\W*none\b|"
+    rf"\b(?:not\s+possible|no\s+way)\b[^.,;:\n]{{0,20}}?{REFUTED}|"
     rf"\b(?:cannot|can't|never|impossible|would|needs?|requires?)\b[^.;\n]{{0,80}}?{REFUTED}",
     re.IGNORECASE,
 )
 """Denials that a countermodel exists, and what it would be like."""
+SUPPOSED = re.compile(
+    r"\b(?:suppos|assum)\w+"
+    r"(?:,?\s+(?:that|instead|(?:for|towards?)\s+(?:an?\s+)?contradiction)\b)*"
+    rf",?\s+{REFUTED}|"
+    rf"\b(?:look|search|hunt)\w*\s+for\s+(?:an?y?\s+)?{COUNTERMODEL}[^.;:\n]{{0,20}}?\bnone\b|"
+    rf"\b{COUNTERMODEL}\s+(?:would(?!\s+be\b)|must(?!\s+exist)|needs|requires|has\s+to|"
+    r"fails|(?:leads?\s+to|is)\s+(?:an?\s+)?(?:contradict\w+|impossib\w+))\b|"
+    r"\bto\s+(?:refute|falsify|disprove)\s+[^.,;:\n]{1,20},\s+(?:we|one|you|i|it)\s+"
+    r"(?:would|must|needs?|ha(?:s|ve)\s+to)\b|"
+    rf"\b(?:only|potential|possible|any)\s+(?:\w+\s+)?{COUNTERMODEL}\s+would\s+be\b|"
+    r"\bpremises?\s+(?:\(?\d+\)?\s+)?(?:is|are|gets?)\s+violated\b|"
+    r"\bnot\s+(?:an?|the)\s+(?:\w+\s+)?fallacy\b|"
+    r"\bthe\s+conclusion\s+is\s+false,?\s+(?:but|and|which)\s+(?:(?!\b(?:not?|neither)\b|n't)"
+    r"[^.;:\n]){0,40}?\bpremises?\s+(?:\d+\s+)?(?:(?:or|is|are|premise|\d+)\s+)*false\b",
+    re.IGNORECASE,
+)
+"""What a proof that there is no countermodel says of one."""
+SENTENCES = re.compile(r"[^.!?…\n]*(?:[.!?…\n]+[\"')*_\s]*|\Z)")
+MAX_QUESTION = 300
+ANSWERED_NO = re.compile(r"[\s*_]*no\b(?=[\s*_]*(?:[.,;!(:–—\n-]|\Z))", re.IGNORECASE)
+OF_COUNTERMODEL = re.compile(
+    rf"(?!.*\b(?:not?|never|cannot|always|only|without)\b|.*n't\b).*"
+    rf"(?:\b{COUNTERMODEL}\b|\bconclusion\b.*\b(?:false|fail)|\bfalse\s+conclusion\b)",
+    re.IGNORECASE,
+)
+"""A no to a question, and a question whether there is a countermodel."""
 COUNTEREXAMPLE = re.compile(rf"\b{COUNTERMODEL}\b|{REFUTED}", re.IGNORECASE)
-REASON_BEFORE = re.compile(r"\W*(?:since|because|as|given\s+that)\b", re.IGNORECASE)
+REASON_BEFORE = re.compile(r"\A\W*(?:since|because|as|given\s+that)\b", re.IGNORECASE)
 HEDGE = re.compile(
     r"(?<!at )\bmost(?:ly)?\b|\b(?:majority|usually|sometimes|often|luck|partly|partially)\b",
     re.IGNORECASE,
@@ -271,7 +332,6 @@ CONDITION = re.compile(
 IF_IT_WERE = re.compile(r"\bif\s+[^,.;\n]{1,40}?\s(?:were|was)\b", re.IGNORECASE)
 """What makes an answer conditional, and what does not."""
 OF_CONVERSE = re.compile(
-    r"[^.!?\n]*\b(?:converse|reverse\s+(?:direction|implication)|other\s+direction)\b[^.!?\n]*",
-    re.IGNORECASE,
+    r"\b(?:converse|reverse\s+(?:direction|implication)|other\s+direction)\b", re.IGNORECASE
 )
-"""A sentence about the other direction."""
+"""What a sentence about the other direction contains."""

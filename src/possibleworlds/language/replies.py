@@ -14,8 +14,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from itertools import islice
 
 from possibleworlds.language.marks import (
     ANSWERED,
@@ -37,17 +36,25 @@ from possibleworlds.language.marks import (
     MARK,
     MARKED_ANSWER,
     NOT_STATED,
+    OTHER_SUBJECT,
     OWN_PREMISE,
     PREMISE,
-    PYTHON_DICT,
     QUESTION,
     QUOTES,
+    SECOND_THOUGHT,
     SENTENCE_END,
     TEXT,
     THINKING,
     THOUGHT,
     TURN,
     WRAPPERS,
+)
+from possibleworlds.language.objects import (
+    ObjectPairs,
+    keys_and_values,
+    outermost_object,
+    python_dict,
+    said_besides,
 )
 
 MAX_REPLY = 20_000
@@ -56,8 +63,6 @@ MAX_PLACES = 200
 """How many possible marks of an answer are tried, from the end; more make a reply unreadable."""
 MAX_LEAD = 2_000
 """How many characters before an answer may belong to its sentence."""
-MAX_OBJECTS = 20
-"""How many braces are tried as the start of a JSON object."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,8 @@ class Answer:
     """The sentence right before it, if that is a question."""
     lead: str = ""
     """The words of its sentence before it."""
+    previous: str = ""
+    """The sentence before that one on its line."""
 
 
 def spoken(reply: str, prompt: str) -> str:
@@ -90,9 +97,11 @@ def spoken(reply: str, prompt: str) -> str:
     if "<" in reply or "oxed" in reply:
         for wrapper, inside in WRAPPERS:
             reply = wrapper.sub(inside, reply)
-    return HEADING.sub("Answer: ", reply).strip()
+    return HEADING.sub("Answer: ", FENCE.sub(r"\1", reply)).strip()
 
 
+FENCE = re.compile(r"^([ \t]*```)(?!(?:yes|no|none|true|false)\b)[\w+-]+[ \t]*$", re.I | re.M)
+"""The start of a fenced block with a language, such as json."""
 HEADING = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]*\**|\*\*)[ \t]*(?:final[ \t]+)?answer\**[ \t]*\n+(?=[^\s#])",
     re.IGNORECASE | re.MULTILINE,
@@ -166,8 +175,33 @@ def marked_answer(reply: str, paragraph: bool) -> Answer | None:
         if number == MAX_PLACES:
             return Answer("")
         if (answer := answer_at(reply, place, paragraph)) is not None:
-            return replace(answer, question=question_before(reply, place))
+            start = max(0, sentence_start(reply, place))
+            previous = lead_at(reply, start - 1) if start else ""
+            return replace(answer, question=question_before(reply, place), previous=previous)
     return None
+
+
+def stated_before(reply: str) -> str:
+    """Return the start of a reply with another answer; empty if its last one does not need it.
+
+    An answer after a clause may be about something else: "Dropping p, the answer is no".
+
+    >>> stated_before("Answer: yes. So p. Dropping p, the answer is no.")
+    'Answer: yes. So p. '
+    """
+    later: list[int] = []  # where the sentences of later answers start
+    for place in islice(places(reply), MAX_PLACES):
+        answer = answer_at(reply, place, paragraph=False)
+        if answer is None:
+            continue
+        is_alone = bool(LEAD_WORDS.match(answer.lead))
+        if not later and (is_alone or SECOND_THOUGHT.match(answer.lead)):
+            return ""
+        if later and is_alone and answer.text:
+            again = CHECKS_AGAIN.search(reply, place + len("answer"), later[0])
+            return "" if again else reply[: later[-1]]
+        later.append(max(0, sentence_start(reply, place)))
+    return ""
 
 
 def places(reply: str) -> Iterator[int]:
@@ -279,7 +313,7 @@ def states(lead: str) -> bool:
     clauses = list(CLAUSE_END.finditer(lead))
     if not clauses or not LEAD_WORDS.match(lead, clauses[-1].end()):
         return False
-    if re.match(r"\W*(?:if|when|provided|in\s+case)\b", lead, re.IGNORECASE):
+    if OTHER_SUBJECT.match(lead):
         return bool(CONCLUDES.match(clauses[-1][0]))
     return True
 
@@ -298,31 +332,19 @@ def ends_answer(line: str) -> bool:
 
 def answer_in_object(reply: str, place: int) -> Answer | None:
     """Read the answer of the outermost JSON object, or of a flat Python dict, around a key."""
+    if not KEY.match(reply, place):
+        return None
+    outermost = outermost_object(reply, place) or python_dict(reply)
+    if outermost is None:
+        return None
     try:
-        return outermost_answer(reply, place)
+        return answer_of(*outermost, reply)
     except RecursionError:
         return Answer("")
 
 
-def outermost_answer(reply: str, place: int) -> Answer | None:
-    """Do the same; raise RecursionError if an object is nested too deeply."""
-    if not KEY.match(reply, place):
-        return None
-    start, outermost = place, None
-    for _ in range(MAX_OBJECTS):
-        if (start := reply.rfind("{", 0, start)) < 0:
-            break
-        pairs, end = decode_object(reply, start)
-        if pairs is not None and end > place:
-            outermost = pairs, start, end
-    if outermost is None:
-        literal = PYTHON_DICT.search(reply)
-        if literal and len(re.findall(r"'(?:final_)?answer'\s*:", literal[0])) > 1:
-            return Answer("")
-        if literal and not is_stated(reply, brace := literal.start("dict"), lead_at(reply, brace)):
-            return Answer("")
-        return Answer(literal[2] or literal[3] or literal[4]) if literal else None
-    pairs, start, end = outermost
+def answer_of(pairs: ObjectPairs, start: int, end: int, reply: str) -> Answer:
+    """Read the answer of an object with this start and end."""
     if not is_stated(reply, start, lead_at(reply, start)):
         return Answer("")
     answers = [answer for key, answer in pairs if key.lower() in KEYS]
@@ -332,48 +354,13 @@ def outermost_answer(reply: str, place: int) -> Answer | None:
     question = next((q for key, q in pairs if key.lower() == "question" and isinstance(q, str)), "")
     if question and not question.lower().startswith(("does", "is the arg")):
         return Answer("")
-    keys = [key.lower() for key, _ in pairs]
-    place_of = next(i for i, key in enumerate(keys) if key in KEYS)
-    said = "\n".join(
-        value
-        if isinstance(value, str) and "counter" not in key
-        else f"{key}: {keys_and_values(value)}"
-        for number, (key, value) in enumerate(pairs)
-        if value and (number > place_of or "counter" in key) and value not in ("none", "None")
-        if isinstance(value, str | ObjectPairs)
-    )
-    rest = f"{said}\n{reply[end:]}".strip("` \n")
+    rest = f"{said_besides(pairs)}\n{reply[end:]}".strip("` \n")
     if isinstance(answer, bool):
         answer = "yes" if answer else "no"
     if isinstance(answer, ObjectPairs):
         return Answer(f"{{{keys_and_values(answer)}}}", after=rest, nested=True)
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return Answer(text, after=rest)
-
-
-class ObjectPairs(list[tuple[str, Any]]):
-    """The keys and values of a JSON object, including repeated keys."""
-
-
-def keys_and_values(value: Any) -> str:
-    """Write an object as its keys and values; other values as they are."""
-    if not isinstance(value, ObjectPairs):
-        return str(value)
-    texts = (tuple(json.dumps(part, ensure_ascii=False) for part in pair) for pair in value)
-    return ", ".join(f"{key}: {of_key}" for key, of_key in texts)
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=ObjectPairs, strict=False)
-
-
-@lru_cache(maxsize=2 * MAX_OBJECTS)  # the next position tries almost the same braces
-def decode_object(reply: str, start: int) -> tuple[ObjectPairs | None, int]:
-    """Decode the JSON object that starts at a brace, and return its end."""
-    try:
-        value, end = DECODER.raw_decode(reply, start)
-    except (ValueError, RecursionError):
-        return None, start
-    return (value, end) if isinstance(value, ObjectPairs) else (None, start)
 
 
 def closing(text: str, start: int) -> int:
@@ -389,7 +376,19 @@ def closing(text: str, start: int) -> int:
     return len(text)
 
 
+SENTENCE = re.compile(r"[^.!?\n]+")
+
+
 def plain(text: str) -> str:
     """Remove LaTeX text commands, delimiters of math mode, and typographic apostrophes."""
     text = text.replace("’", "'")
     return TEXT.sub(r" \1 ", re.sub(r"\\[()]", " ", text)) if "\\" in text else text
+
+
+def without(words: re.Pattern[str], text: str) -> str:
+    """Remove the sentences that contain some words, in linear time.
+
+    >>> without(re.compile("other"), "So p. In other cases, q. So r.")
+    'So p. . So r.'
+    """
+    return SENTENCE.sub(lambda sentence: " " if words.search(sentence[0]) else sentence[0], text)

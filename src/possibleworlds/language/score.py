@@ -19,7 +19,7 @@ An assignment is checked by evaluating the formulas in it, a conclusion by decid
 """
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,16 +27,19 @@ from possibleworlds.errors import UserError, quoted
 from possibleworlds.language.assignments import DENIAL, gives_another, read_assignment, says_none
 from possibleworlds.language.decisions import (
     answers_other_question,
+    contradicts,
     fits,
+    heading,
+    is_other_heading,
     last_paragraph,
     read_decision,
     read_end,
     read_opening,
     verdicts,
 )
-from possibleworlds.language.item import Item
+from possibleworlds.language.item import Item, Kind
 from possibleworlds.language.marks import LEAD_WORDS, RETRACTION
-from possibleworlds.language.phrases import RULE
+from possibleworlds.language.phrases import CASE, RULE
 from possibleworlds.language.problems import TAUTOLOGY, why_no_conclusion
 from possibleworlds.language.replies import (
     Answer,
@@ -45,6 +48,7 @@ from possibleworlds.language.replies import (
     marked_answer,
     plain,
     spoken,
+    stated_before,
 )
 from possibleworlds.logic.alphabet import AND, IFF, IMPLIES, OR
 from possibleworlds.logic.entailment import entails
@@ -79,9 +83,13 @@ def score(reply: str, item: Item) -> Score:
         raise UserError(f"a reply is a text, not {type(reply).__name__}")
     if not isinstance(item, Item):
         raise UserError(f"a reply is scored by its item, not by {quoted(item)}")
-    return {"decide": score_decision, "refute": score_refutation, "conclude": score_conclusion}[
-        item.kind
-    ](reply, item)
+    score_kind = SCORERS[item.kind]
+    reply = spoken(reply, item.prompt)
+    result = score_kind(reply, item)
+    before = stated_before(reply) if result.verdict != "unreadable" else ""
+    if before and score_kind(before, item).verdict != result.verdict:
+        return Score("unreadable", "", "two answers")
+    return result
 
 
 NOT_SO = re.compile(
@@ -92,8 +100,15 @@ NOT_SO = re.compile(
 """Words on the line before an unmarked answer by which it need not be one."""
 
 
+OF_CASE = re.compile(rf"[\W\d]*(?:(?:such|refuting|the|an?)\s+)*{CASE}\W*", re.IGNORECASE)
+"""A heading of a case or none."""
+
+
 def end_of(reply: str, paragraph: bool) -> Answer:
     """Return the end of a reply that marks no answer: its last bold text, paragraph or line."""
+    above = heading(reply)
+    if is_other_heading(above) and not (paragraph and OF_CASE.fullmatch(above)):
+        return Answer("")
     if bold := bold_at_end(reply):
         return Answer(bold)
     before = (
@@ -114,12 +129,23 @@ def without_statements(text: str, item: Item) -> str:
     return text
 
 
+def with_roles(text: str, item: Item) -> str:
+    """Replace the formulas of an item by "the premise" and "the conclusion"."""
+    roles = dict.fromkeys(item.premises, "the premise")
+    if item.conclusion:
+        roles[item.conclusion] = "the conclusion"
+    for formula, role in sorted(roles.items(), key=lambda one: -one[0].length):
+        if formula.operators:
+            for written in (str(formula), item.wording.write(formula)):
+                text = re.sub(re.escape(written), role, text, flags=re.IGNORECASE)
+    return without_statements(text, item)
+
+
 # Does it follow?
 
 
 def score_decision(reply: str, item: Item) -> Score:
     """Score a yes or a no."""
-    reply = spoken(reply, item.prompt)
     answer = marked_answer(reply, paragraph=False)
     if answer is None:
         said = without_statements(reply, item)
@@ -128,13 +154,22 @@ def score_decision(reply: str, item: Item) -> Score:
             decision = read_opening(said)
     elif answer.nested or answers_other_question(answer.question):
         decision = None
-    elif not (answer.line or answer.after or answer.lead) and answer.text in ("yes", "no"):
+    elif answer.text in ("yes", "no") and not (
+        answer.line or answer.after or answer.lead or answer.previous
+    ):
         decision = answer.text == "yes"
     else:
         said = without_statements(answer.text + answer.line, item)
-        decision = read_decision(said, without_statements(answer.after, item))
+        after = without_statements(answer.after, item)
+        decision = read_decision(said, after)
+        if decision is False:  # "no, p → q guarantees q → p"
+            said = with_roles(answer.text + answer.line, item)
+            decision = read_decision(said, with_roles(answer.after, item))
         lead = without_statements(answer.lead, item)
-        if decision is not None and not (LEAD_WORDS.match(lead) or fits(decision, lead)):
+        if decision is not None and (
+            contradicts(decision, without_statements(answer.previous, item))
+            or not (LEAD_WORDS.match(lead) or fits(decision, lead))
+        ):
             decision = None
     if decision is None:
         return Score("unreadable", "", "no clear yes or no")
@@ -150,14 +185,16 @@ def score_decision(reply: str, item: Item) -> Score:
 
 def score_refutation(reply: str, item: Item) -> Score:
     """Score an assignment, or the statement that there is none."""
-    reply = spoken(reply, item.prompt)
     marked = marked_answer(reply, paragraph=True)
     answer = marked or end_of(reply, paragraph=True)
     after = f"{answer.line}\n{answer.after}"
     values = read_assignment(answer.text, after, item)
     none = not (values.assignment or values.denied) and says_none(answer.text, after)
     before = without_statements(answer.lead if marked else last_paragraph(reply), item)
-    if none and not (LEAD_WORDS.match(before) or fits(True, before)):
+    if not marked and OF_CASE.fullmatch(heading(reply)):
+        before = ""
+    contrary = bool(marked and values.assignment and contradicts(False, before))
+    if contrary or (none and not (LEAD_WORDS.match(before) or fits(True, before))):
         return Score("unreadable", "", "no clear answer")
     if not ends_answer(answer.line) or (none and gives_another({}, "", after, item)):
         return Score("unreadable", "", "no clear answer")
@@ -203,7 +240,7 @@ WRAPPED = re.compile(r"\A\\[(\[]|\\[)\]](?=\.?\Z)")
 CONCLUSION_REASON = re.compile(
     r"(?:[,;.–—]|(?=\())\s*(?:\(\s*)?"
     r"(?:(?:since|because|as|which|this|it\s+(?:follows|does)|follows|from|by)\b|"
-    rf"{RULE}|\d+\s+(?:connectives?|operators?)\b)",
+    rf"{RULE}|(?:it\s+is\s+)?true\s+in\s+\d|\d+\s+(?:connectives?|operators?)\b)",
     re.IGNORECASE,
 )
 """Text before a conclusion, around it in LaTeX, and at the start of a reason for it."""
@@ -213,6 +250,7 @@ DISOWNED = re.compile(
 )
 """What denies a conclusion that was stated before."""
 NOT_ALONE = re.compile(
+    r"\bdoes\s+(?:it|this)\s+follow\s+from\s+[^?.\n]{1,40}?\b(?:alone|itself)\s*\?[\s*_]*no\b|"
     r"\b(?:(?:but|and|which|it|this)\s+)*(?:(?:does\s+not|doesn't)\s+follow\s+|follows\s+|not\s+)*from\s+"
     r"(?:neither|none|either|any|no|one)\b[\w\s]{0,60}?\b(?:alone|itself)\b",
     re.IGNORECASE,
@@ -228,6 +266,7 @@ OTHER_SIGNS = (
 )
 """More ways to write connectives."""
 THEN = re.compile(r"(?<![,\s])\s+then\b", re.IGNORECASE)
+COMMA = re.compile(r",\s+(?!or\s+both\b)", re.IGNORECASE)
 NOT_WORD = re.compile(r"(?<!is )\bnot\s+", re.IGNORECASE)
 """Shorter words for connectives."""
 
@@ -245,7 +284,8 @@ def read_conclusion(text: str, item: Item) -> Formula | None:
         if not any(denial.search(said) for denial in (DENIAL, RETRACTION, DISOWNED)):
             candidates.append(text[: reason.start()])
     for candidate in candidates:
-        if (formula := read_formula(candidate.strip("`*$ "), item)) is not None:
+        formula = read_formula(candidate.strip("`*$ "), item)
+        if formula is not None and not (AMBIGUOUS.search(candidate) or is_mixed(candidate)):
             return formula
     return None
 
@@ -256,6 +296,8 @@ def read_formula(text: str, item: Item) -> Formula | None:
         formula = item.wording.read(text)
     except UserError:
         spelled = NOT_WORD.sub("it is not the case that ", THEN.sub(", then", text))
+        if not re.search(r"\bthen\b", spelled, re.IGNORECASE):
+            spelled = COMMA.sub(", then ", spelled)
         if item.wording.style != "words" or spelled == text:
             return None
         return read_formula(spelled, item)
@@ -300,7 +342,6 @@ def is_mixed(text: str) -> bool:
 
 def score_conclusion(reply: str, item: Item) -> Score:
     """Score a conclusion: long enough, entailed, and neither trivial nor the premises again."""
-    reply = spoken(reply, item.prompt)
     answer = marked_answer(reply, paragraph=False) or end_of(reply, paragraph=False)
     text = answer.text
     after = NOT_ALONE.sub(" ", without_statements(f"{answer.line}\n{answer.after}", item))
@@ -314,7 +355,7 @@ def score_conclusion(reply: str, item: Item) -> Score:
         return Score("unreadable", "", "it takes its answer back")
     if len(text) > 40 * MAX_CONCLUSION:
         return Score("unreadable", "", "too long")
-    conclusion = None if AMBIGUOUS.search(text) or is_mixed(text) else read_conclusion(text, item)
+    conclusion = read_conclusion(text, item)
     if conclusion is None:
         return Score("unreadable", "", "no formula")
     if conclusion.length > MAX_CONCLUSION:
@@ -328,6 +369,13 @@ def score_conclusion(reply: str, item: Item) -> Score:
     if reason == TAUTOLOGY and conclusion.rpn[-1] == IFF:  # "p → q ≡ ¬p ∨ q"
         return Score("unreadable", "", "two formulas")
     return Score("wrong" if reason else "right", said, reason)
+
+
+SCORERS: dict[Kind, Callable[[str, Item], Score]] = {
+    "decide": score_decision,
+    "refute": score_refutation,
+    "conclude": score_conclusion,
+}
 
 
 def all_four(results: Iterable[tuple[Hashable, float]]) -> float:

@@ -214,7 +214,10 @@ class Wording:
                 yield value
                 continue
             if what == "formula" and kind == "atom":
-                yield self._variables[folded(token)] if self.statements else token
+                variable = self._variables.get(folded(token)) if self.statements else token
+                if variable is None:  # a letter that differs by more than its case
+                    raise UnreadableWordsError(place)
+                yield variable
             elif what == "formula" and kind == "word" and token.lower() in openers:
                 symbol = openers[token.lower()]
                 _, *between, after = CONNECTIVES[symbol]
