@@ -57,7 +57,7 @@ def describe_run(run: Path) -> dict[str, Any]:
         if file == "paper/test_exam":  # of which some is pruned
             continue
         whose = "generated" if folder in ("paper", "exam") else "published"
-        accuracy[whose][split] = round(evaluation["accuracy"], 4)
+        accuracy[whose][split] = round(evaluation["accuracy"], 6)
     history = read_history(run, record)
     curve = [(line.step, line.validation) for line in history]
     return {
@@ -131,7 +131,7 @@ def evaluate_again(name: str, out: Path, published: Path) -> None:
         "generated": {file.stem: network.evaluate(read(file)) for file in own_files(out)},
     }
     rounded = {
-        whose: {split: round(one.accuracy, 4) for split, one in evaluations.items()}
+        whose: {split: round(one.accuracy, 6) for split, one in evaluations.items()}
         for whose, evaluations in accuracy.items()
     }
     seed = str(record["rows"][name]["pretrained_seed"])
