@@ -192,7 +192,7 @@ def table(rows: dict[str, Any]) -> str:
 def is_shorter(name: str, rows: dict[str, Any]) -> bool:
     """Whether the network of a row was trained again for longer."""
     model, _, epochs = name.rpartition("-")
-    return epochs.isdecimal() and model in rows
+    return epochs.replace(".", "").isdecimal() and model in rows
 
 
 def order(rows: dict[str, Any]) -> list[str]:

@@ -96,8 +96,11 @@ ROWS = {
     # Like the next row, but on text with rotary positions, to see what tree positions contribute.
     "modern-transformer-rotary": Row("modern-transformer", 25, seeds=(0,)),
     "modern-transformer-paper": Row("modern-transformer", 25, {"positions": "tree"}, seeds=(0,)),
-    "modern-transformer": Row(
+    "modern-transformer-2.5": Row(
         "modern-transformer", 2.5, {"positions": "tree"}, data="large", seeds=(0,)
+    ),
+    "modern-transformer": Row(
+        "modern-transformer", 10, {"positions": "tree"}, data="large", seeds=(0,)
     ),
 }
 """By name, in the order in which they are trained."""
