@@ -134,7 +134,7 @@ def minisat_sentence(results: dict[str, dict[str, Any]]) -> str:
     ratios = [one["tabu"]["cpu_ms"] / one["baselines"]["minisat_ms"] for one in results.values()]
     return (
         f"MiniSat is exact, and {min(ratios):.0f} to {max(ratios):.0f} times as fast; the question "
-        "is how close a network can come without\nhaving been told the rules."
+        "is how close a network can come without\nhaving been told what the operators mean."
     )
 
 

@@ -16,7 +16,7 @@ peirce = pw.parse("((p -> q) -> p) -> p")
 print(peirce, "has", pw.count_models(peirce), "models of 4, so it is a tautology")
 print("with p false, q false:", peirce.evaluate({"p": False, "q": False}))
 
-# 3. A network that was never told the rules of logic. Its "no" comes with a world, which can be
+# 3. A network that has learnt what the operators mean. Its "no" comes with a world, which can be
 #    read as a truth assignment and checked.
 network = pw.load("guidedworldnet")
 for a, b in [("p -> q", "q -> p"), ("p -> q", "~q -> ~p"), ("p & (q | r)", "p & q | p & r")]:
