@@ -89,7 +89,9 @@ def measured(name: str, out: Path) -> dict[str, Any]:
         for kind, split in TESTS.items():
             pairs = read(out / "tests" / split.file)
             result = measure(model, pairs, search)
-            by_set[kind] = result | {"random_rows": random_rows(pairs, result["evaluations"])}
+            by_set[kind] = result | {
+                "random_rows": random_rows(pairs, round(result["evaluations"]))
+            }
         write_json(kept, {"name": name, "sets": by_set})
     return read_json(kept)
 

@@ -461,6 +461,41 @@ def test_a_finished_run_is_trained_on(small: Path, trained: Path) -> None:
     assert record["extended_from"] == [{"epochs": 1.0}]
 
 
+def test_the_length_of_a_run_stays_in_epochs_or_in_minutes(small: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from possibleworlds.report.material import Material, ReportRequest
+    from possibleworlds.report.recipes import train_command
+
+    def train(**options: Any) -> None:
+        possibleworlds.train("linear-bow", small, out=tmp_path / "bow", resume=True, **options)
+
+    train(minutes=0.0001)
+    with pytest.raises(possibleworlds.UserError, match="has its length in minutes, not in epochs"):
+        train(epochs=20)
+    train(minutes=0.0002)
+    material = Material(ReportRequest([tmp_path], [small], ""))
+    command = train_command(material.runs[0], material)
+    assert "--set minutes=0.0001 --seed 0 && " in command
+    assert command.endswith("--set minutes=0.0002 --resume")
+    assert "epochs" not in command
+
+
+def test_seeds_from_python_and_from_the_command_line_are_compared(
+    small: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    from possibleworlds.report.runs import find_runs, select
+
+    for seed, epochs in enumerate((1, 1.0)):
+        out = tmp_path / str(seed)
+        possibleworlds.train("linear-bow", small, epochs=epochs, seed=seed, out=out)
+        assert '"epochs": 1.0,' in (out / "run.json").read_text()
+    record = (tmp_path / "1" / "run.json").read_text().replace('"epochs": 1.0,', '"epochs": 1,')
+    (tmp_path / "1" / "run.json").write_text(record)  # as version 0.2.0 wrote it
+    (group,) = select(find_runs([tmp_path])[0])
+    assert group.seeds == [0, 1]
+
+
 def test_the_commands_of_a_report_repeat_an_extended_run(small: Path, tmp_path: Path) -> None:
     options = ("--data", str(small), "--out", str(tmp_path / "bow"), "--seed", "1")
     assert run("train", "linear-bow", *options, "--epochs", "1").returncode == 0

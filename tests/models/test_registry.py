@@ -83,6 +83,7 @@ assert "torch" not in sys.modules
 
 OTHER = """
 from dataclasses import dataclass
+import torch
 from possibleworlds.models import Classifier, Model
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Other(Model):
     def __init__(self, settings):
         super().__init__(settings)
         self.classifier = Classifier(30, settings.size, 2)
+        self.rate = torch.tensor(0.5).item()  # impossible on the device "meta"
 
     def forward(self, batch):
         x = batch.symbol_frequencies
@@ -126,5 +128,9 @@ try:
     resolve("broken")
 except Exception as error:
     print(type(error).__name__, error)
+import possibleworlds as pw
+pairs = pw.generate(rows=80, variables=(1, 3), operators=(1, 3), seed=0)
+pw.train("othernet", pairs, epochs=1, out="run")
+assert pw.load("run").model.rate == 0.5
 """
     assert run(code, tmp_path).startswith("UserError 'broken': No module named 'no'")

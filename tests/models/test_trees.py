@@ -188,6 +188,22 @@ def test_equal_trees_are_evaluated_once() -> None:
     assert len(Batch.of(forest, left, right, two, np.array([0, 0, 1, 1])).formula) == 8
 
 
+@pytest.mark.parametrize("name", ["possibleworldnet", "guidedworldnet"])
+def test_networks_can_be_used_inside_and_outside_of_inference_mode(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSSIBLEWORLDS_NATIVE", "0")
+    model = small(name).eval()
+
+    def scores() -> torch.Tensor:
+        return model(Batch.of(forest_of([4, 5, 1]), np.array([0]), np.array([0])))
+
+    with torch.inference_mode():
+        scores()
+    with torch.no_grad():
+        scores()
+
+
 def test_backward_gives_the_memory_back_and_runs_once() -> None:
     model = small("possibleworldnet")
     batch = Batch.of(forest_of([4, 5, 1]), np.array([0]), np.array([0]))

@@ -550,7 +550,7 @@ def test_every_run_can_be_repeated(trained: Path, report: Path) -> None:
     words = by_name["w4"]["command"].split()
     assert words[:3] == ["possibleworlds", "train", "possibleworldnet"]
     assert words[words.index("--data") + 1] == str(trained / "data")
-    assert {"worlds=4", "size=4", "epochs=1", "evaluations=2"} < set(words)
+    assert {"worlds=4", "size=4", "epochs=1.0", "evaluations=2"} < set(words)
     run = by_name["plain"]
     assert "permute_symbols=false" in run["command"]
     assert run["settings"]["batch_size"] == 64

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 import possibleworlds as pw
 from possibleworlds.models import Batch, Classifier, Model
 from possibleworlds.training.predictor import Network
+from possibleworlds.training.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -136,3 +138,49 @@ def test_an_exception_in_the_network_itself_stays_one(pairs: pw.Pairs) -> None:
 
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         pw.train(own(spoiled=fail), pairs, validate=pairs, epochs=1)
+
+
+def test_a_buffer_may_be_assigned_anew(pairs: pw.Pairs) -> None:
+    class WithMean(own()):  # type: ignore[misc]
+        def __init__(self, settings: Settings) -> None:
+            super().__init__(settings)
+            self.register_buffer("mean", torch.zeros(()))
+
+        def spoiled(self, output: Tensor) -> Any:
+            if self.training:
+                self.mean = self.mean + 1
+            return output
+
+    result = pw.train(WithMean, pairs, validate=pairs, epochs=3)
+    steps = result.metrics.best_step
+    assert steps > 1
+    assert result.network.model.state_dict()["mean"] == steps
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    size: int = 8
+    sizes: tuple[int, ...] = (4,)
+    depth: int | None = None
+
+
+def test_settings_may_have_slots_tuples_and_alternatives(pairs: pw.Pairs, tmp_path: Path) -> None:
+    network = own(settings_class=Slots)
+    for _ in range(2):
+        options: dict[str, Any] = {"out": tmp_path / "run", "resume": True, "sizes": (4, 4)}
+        pw.train(network, pairs, validate=pairs, epochs=1, **options)
+    assert RunSettings.read(network, {"depth": "3"}).network.depth == 3
+    with pytest.raises(pw.UserError, match="depth='x': not int"):
+        RunSettings.read(network, {"depth": "x"})
+    with pytest.raises(pw.UserError, match="sizes='x': "):
+        RunSettings.read(network, {"sizes": "x", "depth": "1"})
+
+
+def test_half_precision_is_not_trained(pairs: pw.Pairs) -> None:
+    class Half(own()):  # type: ignore[misc]
+        def __init__(self, settings: Settings) -> None:
+            super().__init__(settings)
+            self.to(torch.bfloat16)
+
+    with pytest.raises(pw.UserError, match=r"in float32 or float64, not torch\.bfloat16"):
+        pw.train(Half, pairs, validate=pairs, epochs=1)

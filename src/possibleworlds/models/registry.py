@@ -85,6 +85,12 @@ def entries() -> dict[str, Entry]:
     return {name: known[name] for name in sorted(known, key=lambda name: (rank[name], name))}
 
 
+def is_built_in(name: str) -> bool:
+    """Whether a name is that of a network of this package."""
+    entry = entries().get(name)
+    return entry is not None and entry.path.startswith(f"{__package__}.")
+
+
 def make_entry(name: str, path: str, constants: dict[str, Any]) -> Entry:
     """Make an entry from what a class declares; the figures of Evans et al. are in paper.py."""
     texts = ("summary", "family", "citation")

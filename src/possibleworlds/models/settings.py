@@ -55,7 +55,7 @@ def make_settings(model: "type[Model]", values: dict[str, Any]) -> Any:
         raise UserError(f"{model.__name__} has no setting {quoted(unknown[0])}; it has {listed}")
     settings = model.settings_class(**values)
     check_kinds(settings, model.__name__)
-    for name, value in vars(settings).items():
+    for name, value in ((field.name, getattr(settings, field.name)) for field in fields(settings)):
         is_integer = isinstance(value, int) and not isinstance(value, bool)
         maximum = MAXIMA.get(name.rpartition("_")[2], LARGEST)
         if is_integer and not (0 if name in model.may_be_zero else 1) <= value <= maximum:

@@ -45,6 +45,8 @@ def train_command(run: Run, material: Material) -> str:
     earlier = run.record.extended_from or []
     first, *later = [*earlier, {name: run.settings[name] for name in (earlier or [{}])[-1]}]
     settings = {**changed_settings(run), **first}
+    if settings.get("minutes"):
+        settings.pop("epochs", None)  # only one of them may set the length
     commands = [[*train, *set_options(settings), "--seed", str(run.record.seed)]]
     commands += [[*train, *set_options(length), "--resume"] for length in later]
     return " && ".join(map(join, commands))

@@ -87,7 +87,11 @@ class Run:
 
     def identity(self, without: str = "") -> str:
         """Serialise all that determines the result except the seed, and without one setting."""
-        settings = {name: value for name, value in self.settings.items() if name != without}
+        settings = {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in self.settings.items()
+            if name != without
+        }
         record = self.record
         return json.dumps(
             [record.model, settings, record.data, record.extended_from], sort_keys=True

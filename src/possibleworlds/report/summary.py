@@ -80,22 +80,22 @@ def best_network(rows: Accuracies, source: str) -> Iterator[str]:
 
 def against_the_paper(rows: Accuracies, source: str) -> Iterator[str]:
     """Compare with the accuracies that the paper reports on splits with the same settings."""
-    gaps = {
-        f"{code(row.model)} on {short(split)}": value.mean - paper
+    gaps = [
+        (value.mean - paper, f"{code(row.model)} on {short(split)}")
         for row, accuracy in rows
         for split, value in accuracy.items()
         if (paper := row.paper_accuracy(source, split)) is not None
-    }
+    ]
     if gaps:
-        best, worst = max(gaps, key=gaps.__getitem__), min(gaps, key=gaps.__getitem__)
+        (highest, best), (lowest, worst) = max(gaps), min(gaps)
         yield text(
             "against the paper",
-            ahead=sum(gap >= 0 for gap in gaps.values()),
+            ahead=sum(gap >= 0 for gap, _ in gaps),
             all=len(gaps),
             best=best,
-            highest=signed_points(gaps[best]),
+            highest=signed_points(highest),
             worst=worst,
-            lowest=signed_points(gaps[worst]),
+            lowest=signed_points(lowest),
         )
 
 

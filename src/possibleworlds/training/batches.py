@@ -114,7 +114,7 @@ def row_log_probabilities(
         for rows, batch in data.in_order_of_size():
             torch.manual_seed(seed)
             output = check_log_probs(model, model.log_probs(batch, options), len(rows))
-            log_probs[rows] = output.double().cpu().numpy()
+            log_probs[rows] = output.cpu().double().numpy()
             progress(len(rows))
     model.train(was_training)
     if n_nan := np.isnan(log_probs).any(1).sum():

@@ -76,7 +76,7 @@ def evidence(
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             imagined = network.imagine(batch, options)
-        probability = imagined.log_probs[:, 1].double().exp().tolist()
+        probability = imagined.log_probs[:, 1].cpu().double().exp().tolist()
         worlds, z = imagined.worlds, imagined.z
         lowest = worlds.expand(len(rows), -1, -1)[torch.arange(len(rows)), z.argmin(1)]
         best = network.assignments(lowest).cpu().numpy()

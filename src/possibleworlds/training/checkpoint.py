@@ -329,9 +329,9 @@ def load_model(
     settings = make_settings(cls, record.settings)
     try:
         # Settings that do not fit the tensors may need more memory than there is. So the network is
-        # first built on the device "meta", without memory; except a user's own class, which may not
-        # support that, and pretrained networks, as importing torch._dynamo takes a second.
-        if record.model in registry.names() and folder.parent != SHIPPED:
+        # first built on the device "meta", without memory; except classes from elsewhere, which may
+        # not support that, and pretrained networks, as importing torch._dynamo takes a second.
+        if registry.is_built_in(record.model) and folder.parent != SHIPPED:
             with torch.device("meta"), torch.random.fork_rng(devices=[]):
                 check_fit(cls(settings), tensors, path)
         with torch.random.fork_rng(devices=[]):

@@ -19,7 +19,7 @@ from possibleworlds.models.settings import LARGEST
 from possibleworlds.parallel import StopRequestedError, ordered_map
 from possibleworlds.records import Range, from_json
 from possibleworlds.storage import exclusive_folder, read_json, sha256, write_json
-from possibleworlds.training.checkpoint import load_model
+from possibleworlds.training.checkpoint import load_model, read_run
 from possibleworlds.training.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -47,14 +47,22 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 def read_evaluations(run: Path) -> Evaluations:
-    """Read the evaluations of a run; empty if it was never evaluated."""
+    """Read the evaluations of a run with its present weights; empty if it has none."""
     path = run / EVALUATION
     stored = read_json(path)
     try:
         from_json(stored, dict[str, StoredEvaluation], "one")
     except UserError as error:
         raise UserError(f"{path} does not hold evaluations: {error}") from None
+    if stored and (weights := digest_of_weights(run)):
+        return {key: one for key, one in stored.items() if one.get("weights") == weights}
     return stored
+
+
+def digest_of_weights(run: Path) -> str | None:
+    """Compute the SHA-256 of a run's weights; None if there are none, as for language models."""
+    weights = read_run(run).weights
+    return digest(run / weights) if weights and (run / weights).exists() else None
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,9 @@ class StoredEvaluation:
     accuracy: Annotated[float, Range(0, 1)]
     rows: Annotated[int, Range(1, LARGEST)] | None = None
     sha256: str | None = None
+    """Of the file."""
+    weights: str | None = None
+    """The SHA-256 of the weights, as a run may be trained further."""
     errors: list[Annotated[int, Range(0, LARGEST)]] = field(default_factory=list)
     by_variables: dict[str, StoredBin] = field(default_factory=dict)
     by_operators: dict[str, StoredBin] = field(default_factory=dict)
@@ -95,7 +106,7 @@ class EvaluationTask(NamedTuple):
 def pending_tasks(
     run: Path, files: Sequence[Path], worlds: int | None = None, trust: bool = False
 ) -> list[EvaluationTask]:
-    """List the evaluations that a run lacks, or whose file has changed since."""
+    """List the evaluations that a run lacks, or whose file or weights have changed since."""
     stored = read_evaluations(run)
 
     def is_current(file: Path) -> bool:
@@ -136,7 +147,8 @@ def evaluate_task(task: EvaluationTask, model: "type[Model] | None" = None) -> d
     """Evaluate a run on a file; its network is registered, trusted, or its class is passed."""
     from possibleworlds.training.predictor import Network
 
-    content = digest(task.file)  # before it is read: if it changes now, it is evaluated again
+    # Before they are read: if they change now, the run is evaluated again.
+    content, weights = digest(task.file), digest_of_weights(task.run)
     data = cached_dataset(task.file)
     network = Network(load_model(task.run, model, task.trust))
     right = network.predict(data, worlds=task.worlds) == data.pairs.label
@@ -147,6 +159,7 @@ def evaluate_task(task: EvaluationTask, model: "type[Model] | None" = None) -> d
         **Evaluation.of(right, data.pairs).to_json(),
         "errors": wrong[np.argsort(sizes, kind="stable")][:MAX_ERRORS].tolist(),
         "sha256": content,
+        "weights": weights,
     }
 
 

@@ -75,6 +75,8 @@ class Adam:
         if len(kinds) != 1:
             raise UserError("the weights of a network must be of one type and on one device")
         ((dtype, device),) = kinds
+        if dtype not in (torch.float32, torch.float64):  # small changes would be rounded away
+            raise UserError(f"weights are trained in float32 or float64, not {dtype}")
         self.shapes = {name: weight.shape for name, weight in weights.items()}
         self.sizes = [-(-weight.numel() // ALIGNMENT) * ALIGNMENT for weight in weights.values()]
         self.steps = torch.zeros((), device=device)
@@ -164,8 +166,6 @@ class Trainer:
         self.model, self.settings, self.seed = model, settings, seed
         self.train, self.validate = train, validate
         self.weights = dict(model.named_parameters())
-        tensors = checkpoint.unique_tensors(model)
-        self.buffers = {n: t for n, t in tensors.items() if n not in self.weights}
         self.best: dict[str, Tensor] = {}
         """Weights and buffers of the best validation step."""
         self.adam = Adam(self.weights)
@@ -173,6 +173,12 @@ class Trainer:
         self.progress = Progress()
         self.steps_per_epoch = train.steps_per_epoch(settings.batch_size)
         self.total_steps = max(1, round(settings.epochs * self.steps_per_epoch))
+
+    @property
+    def buffers(self) -> dict[str, Tensor]:
+        """The persistent buffers of the network, which may assign new tensors to them."""
+        tensors = checkpoint.unique_tensors(self.model)
+        return {name: tensor for name, tensor in tensors.items() if name not in self.weights}
 
     @property
     def fraction_done(self) -> float:
@@ -216,7 +222,7 @@ class Trainer:
         output = self.model.log_probs(batch, Options(progress=self.fraction_done))
         log_probs = check_log_probs(self.model, output, len(labels))
         if not progress.steps_summed:
-            check_normalised(self.model, log_probs.detach().double().cpu().numpy())
+            check_normalised(self.model, log_probs.detach().cpu().double().numpy())
         loss = self.model.loss(log_probs, labels)
         check_loss(self.model, loss)
         self.adam.gradient.zero_()

@@ -1,6 +1,7 @@
 """Training from start to finish: `train` for Python, and jobs in a run folder."""
 
 import hashlib
+import json
 import signal
 import time
 from collections.abc import Callable
@@ -292,7 +293,7 @@ def run_job(
         rng_state = torch.get_rng_state()
         best = job.build(settings)
     best.load_state_dict(trainer.best, strict=False)
-    return TrainingResult(Network(best.eval()), settings, job, trainer, rng_state, data)
+    return TrainingResult(Network(best.cpu().eval()), settings, job, trainer, rng_state, data)
 
 
 def train_in_folder(
@@ -349,18 +350,21 @@ def read_earlier_run(job: Job, data: dict[str, str]) -> RunRecord | None:
     if record.data != data:
         where = f" than {job.data}" if isinstance(job.data, Path) else ""
         raise UserError(f"{folder} was trained on other data{where}")
-    stored, requested = record.flat_settings, RunSettings.read(job.model_class, job.settings).flat()
+    stored = record.flat_settings
+    requested = RunSettings.read(job.model_class, job.settings).flat()
+    requested = json.loads(json.dumps(requested))  # a tuple is stored as a list
     check_engine(record, job.engine(RunSettings.read(job.model_class, stored)), folder)
-    extended: dict[str, Any] = {
-        name: requested[name]
-        for name in ("epochs", "minutes")
-        if record.finished and name in job.settings and 0 < stored[name] < requested[name]
-    }
+    length = "minutes" if stored["minutes"] else "epochs"
+    extended: dict[str, Any] = {}
+    if record.finished and length in job.settings and stored[length] < requested[length]:
+        extended = {length: requested[length]}
     for name in job.settings.keys() - extended.keys():
         if stored.get(name) != requested[name]:
             problem = f"{folder} has {name}={stored.get(name)}"
-            if name in ("epochs", "minutes"):
+            if name == length:
                 problem += "; only a finished run can be extended, and none made shorter"
+            elif name in ("epochs", "minutes"):
+                problem = f"{folder} has its length in {length}, not in {name}"
             raise UserError(problem)
     if not extended:
         return record

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from possibleworlds.errors import UserError, quoted, reason
 from possibleworlds.models.base import Model
-from possibleworlds.models.settings import check_kinds, make_settings, setting_names
+from possibleworlds.models.settings import LARGEST, check_kinds, make_settings, setting_names
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,7 @@ class RunSettings:
         of_model = setting_names(model)
         kinds = get_type_hints(model.settings_class) | get_type_hints(TrainingSettings)
         parsed = {
-            name: parse_value(value, kinds[name], name)
-            if isinstance(value, str) and name in kinds
-            else value
+            name: typed(value, kinds[name], name) if name in kinds else value
             for name, value in values.items()
         }
         names = {field.name for field in fields(TrainingSettings)}
@@ -99,11 +98,23 @@ def check_length(values: Mapping[str, Any]) -> None:
         raise UserError("epochs and minutes both set the length of training; give one of them")
 
 
-def parse_value(text: str, kind: type, name: str) -> Any:
+def typed(value: Any, kind: Any, name: str) -> Any:
+    """Read the value of a setting, which may be text or a whole number where it is a float."""
+    if isinstance(value, str):
+        return parse_value(value, kind, name)
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if kind is float and is_whole and abs(value) < LARGEST else value
+
+
+def parse_value(text: str, kind: Any, name: str) -> Any:
     """Parse the value of a setting."""
+    if get_origin(kind) in (Union, UnionType):  # such as int | None
+        kind = next(member for member in get_args(kind) if member is not NoneType)
     try:
         if kind is bool:
             return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
+        if not isinstance(kind, type):  # tuple[int, ...]("12") would be ("1", "2")
+            raise TypeError
         return kind(text)
     except (KeyError, ValueError, TypeError):
-        raise UserError(f"{name}={quoted(text)}: not {kind.__name__}") from None
+        raise UserError(f"{name}={quoted(text)}: not {getattr(kind, '__name__', kind)}") from None

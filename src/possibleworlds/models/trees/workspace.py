@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 
@@ -13,8 +14,9 @@ class Workspace:
 
     def take(self, size: int, like: Tensor) -> Tensor:
         """Return a buffer of at least `size` numbers, with the type and device of `like`."""
-        kind = like.dtype, like.device
-        self._free = [b for b in self._free if (b.dtype, b.device) == kind]
+        # Outside of inference mode, a buffer from inside cannot be written to.
+        kind = like.dtype, like.device, torch.is_inference_mode_enabled()
+        self._free = [b for b in self._free if (b.dtype, b.device, b.is_inference()) == kind]
         self._free.sort(key=len)
         for i, buffer in enumerate(self._free):
             if len(buffer) >= size:
