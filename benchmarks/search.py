@@ -172,6 +172,8 @@ def count_false_refutations(model: GuidedWorldNet, record: dict[str, Any], state
     for name, settings in ENTAILMENTS.items():
         one = results.setdefault(name, {"commit": commit(), "rows": 0, "false_refutations": 0})
         while (done := one["rows"]) < ENTAILMENT_ROWS:
+            if commit() not in one["commit"].split(", "):
+                one["commit"] += f", {commit()}"
             part = measure(model, entailments_alone(2018 + done // PART, **settings), Options())
             for key in ("rows", "false_refutations"):
                 one[key] += part[key]
